@@ -1,0 +1,772 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit suite for the completion of iomap writeback.
+ *
+ * Folios are written through iomap_writepages() to a block device that keeps the
+ * bios. The suite maps blocks from a table, so it decides which bytes share a
+ * bio, and then completes the bios in any order and context with any status.
+ * Folios, marks and counters are compared with an arithmetic model in which a
+ * folio ends when the last of its bytes has been completed.
+ */
+#include <kunit/test.h>
+#include <linux/blk_types.h>
+#include <linux/delay.h>
+#include <linux/fs.h>
+#include <linux/iomap.h>
+#include <linux/pagemap.h>
+#include <linux/sizes.h>
+#include <linux/writeback.h>
+
+#include "writeback_model.h"
+
+#define IIE_EXTENTS	64
+#define IIE_BIOS	256
+#define IIE_DISK_SIZE	SZ_1G
+#define IIE_SEEDS	4
+
+/**
+ * struct iie_extent - Where a part of the file is mapped to.
+ * @length: In bytes; it begins where the extent before ends.
+ * @addr: In bytes on the disk, or IOMAP_NULL_ADDR for a hole.
+ * @error: What the mapping fails with.
+ */
+struct iie_extent {
+	u64 length;
+	u64 addr;
+	int error;
+};
+
+/**
+ * struct iie_file - A file that is written to a disk.
+ * @test: The test.
+ * @model: The folios, and what must be true of them.
+ * @pending: Bytes of each folio that are not completed yet.
+ * @disk: Keeps the bios.
+ * @extents: The mapping. What is behind the last extent maps to the same offset
+ *	of the disk.
+ * @nr_extents: Number of @extents.
+ * @keep_ioends: Completed bios are gathered on @ioends instead of ended.
+ * @prepare_error: What preparing an ioend fails with.
+ * @ioends: Completed ioends, in the order of completion.
+ */
+struct iie_file {
+	struct kunit *test;
+	struct wb_model *model;
+	size_t pending[WB_MODEL_FOLIOS];
+	struct wbf_disk *disk;
+	struct iie_extent extents[IIE_EXTENTS];
+	unsigned int nr_extents;
+	bool keep_ioends;
+	int prepare_error;
+	struct list_head ioends;
+};
+
+/* The file system below iomap */
+
+static int iie_map_blocks(struct iomap_writepage_ctx *wpc, struct inode *inode,
+		loff_t offset, unsigned int len)
+{
+	struct iie_file *file = inode->i_private;
+	struct iie_extent all = { .length = IIE_DISK_SIZE };
+	struct iie_extent *extent = &all;
+	u64 start = 0;
+	unsigned int i;
+
+	for (i = 0; i < file->nr_extents; i++) {
+		if (offset < start + file->extents[i].length) {
+			extent = &file->extents[i];
+			break;
+		}
+		start += file->extents[i].length;
+	}
+	if (extent == &all) {
+		all.addr = start;
+		all.length -= start;
+	}
+
+	wpc->iomap = (struct iomap) {
+		.offset	= start,
+		.length	= extent->length,
+		.addr	= extent->addr,
+		.type	= extent->addr == IOMAP_NULL_ADDR ? IOMAP_HOLE :
+							    IOMAP_MAPPED,
+		.bdev	= wbf_disk_bdev(file->disk),
+	};
+	return extent->error;
+}
+
+static void iie_keep_ioend(struct bio *bio)
+{
+	struct iomap_ioend *ioend = iomap_ioend_from_bio(bio);
+	struct iie_file *file = ioend->io_inode->i_private;
+
+	list_add_tail(&ioend->io_list, &file->ioends);
+}
+
+static int iie_prepare_ioend(struct iomap_ioend *ioend, int status)
+{
+	struct iie_file *file = ioend->io_inode->i_private;
+
+	if (file->keep_ioends)
+		ioend->io_bio.bi_end_io = iie_keep_ioend;
+	return status ?: file->prepare_error;
+}
+
+static const struct iomap_writeback_ops iie_writeback_ops = {
+	.map_blocks	= iie_map_blocks,
+	.prepare_ioend	= iie_prepare_ioend,
+};
+
+static int iie_writepages(struct address_space *mapping,
+		struct writeback_control *wbc)
+{
+	struct iomap_writepage_ctx wpc = { };
+
+	return iomap_writepages(mapping, wbc, &wpc, &iie_writeback_ops);
+}
+
+static const struct address_space_operations iie_aops = {
+	.writepages		= iie_writepages,
+	.dirty_folio		= iomap_dirty_folio,
+	.release_folio		= iomap_release_folio,
+	.invalidate_folio	= iomap_invalidate_folio,
+};
+
+/* The file */
+
+static struct iie_file *iie_create(struct kunit *test, u32 seed,
+		unsigned int blkbits)
+{
+	struct iie_file *file = kunit_kzalloc(test, sizeof(*file), GFP_KERNEL);
+	struct inode *inode;
+
+	KUNIT_ASSERT_NOT_NULL(test, file);
+	file->test = test;
+	INIT_LIST_HEAD(&file->ioends);
+	file->model = wb_model_create(test, seed, true, true);
+	inode = file->model->inode;
+	inode->i_private = file;
+	inode->i_blkbits = blkbits;
+	inode->i_mapping->a_ops = &iie_aops;
+	file->disk = wbf_disk_create(test, IIE_DISK_SIZE >> SECTOR_SHIFT);
+	return file;
+}
+
+/* Expect that nothing is left of the file. */
+static void iie_destroy(struct iie_file *file)
+{
+	KUNIT_EXPECT_EQ(file->test, 0, wbf_disk_queued(file->disk));
+	KUNIT_EXPECT_TRUE(file->test, list_empty(&file->ioends));
+	wb_model_destroy(file->model);
+	wbf_disk_destroy(file->test, file->disk);
+}
+
+/* Add and dirty @nr folios, and make the file end behind the last of them. */
+static void iie_add_folios(struct iie_file *file, unsigned int nr,
+		unsigned int order)
+{
+	struct wb_model *model = file->model;
+	struct wb_model_slot *slot;
+
+	while (nr--) {
+		slot = wb_model_add(model, model->end, order, GFP_KERNEL);
+		wb_model_dirty(model, slot);
+		slot->private_refs = folio_test_private(slot->folio);
+	}
+	i_size_write(model->inode, (loff_t)model->end << PAGE_SHIFT);
+}
+
+static void iie_map(struct iie_file *file, u64 length, u64 addr)
+{
+	struct iie_extent *extent = &file->extents[file->nr_extents++];
+
+	KUNIT_ASSERT_LE(file->test, file->nr_extents, IIE_EXTENTS);
+	extent->length = length;
+	extent->addr = addr;
+}
+
+/* The slot of a folio that a bio writes to. */
+static unsigned int iie_slot(struct iie_file *file, struct folio *folio)
+{
+	unsigned int i;
+
+	for (i = 0; i < file->model->nr - 1; i++) {
+		if (file->model->slots[i].folio == folio)
+			break;
+	}
+	return i;
+}
+
+/* Count the bytes that the table maps, not those that the bios have. */
+static size_t iie_mapped_bytes(struct iie_file *file,
+		const struct wb_model_slot *slot)
+{
+	u64 from = (u64)slot->index << PAGE_SHIFT;
+	u64 to = from + (slot->pages << PAGE_SHIFT);
+	u64 start = 0, bytes = to - from;
+	unsigned int i;
+
+	for (i = 0; i < file->nr_extents; i++) {
+		u64 end = start + file->extents[i].length;
+
+		if (file->extents[i].addr == IOMAP_NULL_ADDR &&
+		    end > from && start < to)
+			bytes -= min(end, to) - max(start, from);
+		start = end;
+	}
+	return bytes;
+}
+
+/* Write slots @first to @last. What has no blocks ends at once. */
+static int iie_write(struct iie_file *file, unsigned int first,
+		unsigned int last)
+{
+	struct wb_model *model = file->model;
+	struct wb_model_slot *slot = &model->slots[last];
+	struct writeback_control wbc = {
+		.sync_mode	= WB_SYNC_ALL,
+		.nr_to_write	= LONG_MAX,
+		.range_start	= model->slots[first].index << PAGE_SHIFT,
+		.range_end	= ((slot->index + slot->pages) << PAGE_SHIFT) - 1,
+	};
+	unsigned int i;
+
+	for (i = first; i <= last; i++) {
+		slot = &model->slots[i];
+		file->pending[i] = iie_mapped_bytes(file, slot);
+		wb_model_started(model, slot, false);
+		if (!file->pending[i])
+			wb_model_ended(model, slot);
+	}
+	return filemap_fdatawrite_wbc(model->inode->i_mapping, &wbc);
+}
+
+static void iie_write_all(struct iie_file *file)
+{
+	KUNIT_ASSERT_EQ(file->test, 0,
+			iie_write(file, 0, file->model->nr - 1));
+	wb_model_check(file->model, "submitted");
+}
+
+/* Note in the model what the completion of a bio leads to. */
+static void iie_note_completed(struct iie_file *file, struct bio *bio)
+{
+	struct folio_iter fi;
+	unsigned int i;
+
+	bio_for_each_folio_all(fi, bio) {
+		i = iie_slot(file, fi.folio);
+		KUNIT_ASSERT_GE(file->test, file->pending[i], fi.length);
+		file->pending[i] -= fi.length;
+		if (!file->pending[i])
+			wb_model_ended(file->model, &file->model->slots[i]);
+	}
+}
+
+static void iie_endio(void *bio)
+{
+	bio_endio(bio);
+}
+
+static void iie_complete_in(struct iie_file *file, enum wbf_context context,
+		unsigned int nth, blk_status_t status)
+{
+	struct bio *bio = wbf_disk_take(file->disk, nth);
+
+	KUNIT_ASSERT_NOT_NULL(file->test, bio);
+	iie_note_completed(file, bio);
+	bio->bi_status = status;
+	wbf_run(file->test, context, iie_endio, bio);
+}
+
+/* Complete the @nth bio that is queued, and check all of the file. */
+static void iie_complete(struct iie_file *file, unsigned int nth,
+		blk_status_t status)
+{
+	iie_complete_in(file, WBF_TASK, nth, status);
+	wb_model_check(file->model, "completed");
+}
+
+static bool iie_under_writeback(struct iie_file *file, unsigned int slot)
+{
+	return folio_test_writeback(file->model->slots[slot].folio);
+}
+
+/* Cases */
+
+struct iie_context_row {
+	const char *desc;
+	enum wbf_context context;
+};
+
+static const struct iie_context_row iie_contexts[] = {
+	{ .desc = "task", .context = WBF_TASK },
+	{ .desc = "softirq", .context = WBF_SOFTIRQ },
+	{ .desc = "hardirq", .context = WBF_HARDIRQ },
+};
+
+KUNIT_ARRAY_PARAM_DESC(iie_context, iie_contexts, desc);
+
+/* More folios than a folio_batch has room for, fewer than a bio. */
+static void iomap_finish_ioend_ends_all_folios(struct kunit *test)
+{
+	const struct iie_context_row *row = test->param_value;
+	struct iie_file *file = iie_create(test, 1, PAGE_SHIFT);
+
+	iie_add_folios(file, 100, 0);
+	iie_write_all(file);
+	KUNIT_EXPECT_EQ(test, 1, wbf_disk_queued(file->disk));
+	iie_complete_in(file, row->context, 0, BLK_STS_OK);
+	wb_model_check(file->model, "completed");
+	KUNIT_EXPECT_EQ(test, 0,
+			filemap_check_errors(file->model->inode->i_mapping));
+	iie_destroy(file);
+}
+
+static void iomap_finish_ioend_with_mixed_orders(struct kunit *test)
+{
+	static const u8 orders[] = { 0, 0, 9, 4, 1, 1, 0, 0, 2, 5 };
+	struct iie_file *file = iie_create(test, 1, PAGE_SHIFT);
+	pgoff_t index = 0;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(orders); i++) {
+		index = round_up(index, 1UL << orders[i]);
+		file->model->end = index;
+		iie_add_folios(file, 1, orders[i]);
+		index = file->model->end;
+	}
+	iie_write_all(file);
+	while (wbf_disk_queued(file->disk))
+		iie_complete(file, 0, BLK_STS_OK);
+	iie_destroy(file);
+}
+
+struct iie_order_row {
+	const char *desc;
+	unsigned int first;
+};
+
+static const struct iie_order_row iie_orders[] = {
+	{ .desc = "first bio first", .first = 0 },
+	{ .desc = "last bio first", .first = 1 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(iie_order, iie_orders, desc);
+
+/* Two bios write half a folio each: it stays under writeback until the second. */
+static void iomap_finish_ioend_with_half_a_folio(struct kunit *test)
+{
+	const struct iie_order_row *row = test->param_value;
+	struct iie_file *file = iie_create(test, 1, 10);
+
+	iie_map(file, PAGE_SIZE / 2, SZ_1M);
+	iie_add_folios(file, 1, 0);
+	iie_write_all(file);
+	KUNIT_ASSERT_EQ(test, 2, wbf_disk_queued(file->disk));
+
+	iie_complete(file, row->first, BLK_STS_OK);
+	KUNIT_EXPECT_TRUE(test, iie_under_writeback(file, 0));
+	iie_complete(file, 0, BLK_STS_OK);
+	KUNIT_EXPECT_FALSE(test, iie_under_writeback(file, 0));
+	iie_destroy(file);
+}
+
+/* The folio in the middle belongs to two bios, its neighbours to one each. */
+static void iomap_finish_ioend_keeps_partial_folio_out(struct kunit *test)
+{
+	const struct iie_order_row *row = test->param_value;
+	struct iie_file *file = iie_create(test, 1, 10);
+
+	iie_map(file, 20 * PAGE_SIZE + PAGE_SIZE / 2, SZ_1M);
+	iie_add_folios(file, 41, 0);
+	iie_write_all(file);
+	KUNIT_ASSERT_EQ(test, 2, wbf_disk_queued(file->disk));
+
+	iie_complete(file, row->first, BLK_STS_OK);
+	KUNIT_EXPECT_TRUE(test, iie_under_writeback(file, 20));
+	KUNIT_EXPECT_EQ(test, row->first == 1, iie_under_writeback(file, 0));
+	iie_complete(file, 0, BLK_STS_OK);
+	iie_destroy(file);
+}
+
+/* A large folio in eight bios ends once, with the last, whichever that is. */
+static void iomap_finish_ioend_with_folio_in_many_bios(struct kunit *test)
+{
+	struct iie_file *file = iie_create(test, 1, PAGE_SHIFT);
+	struct wb_model *model = file->model;
+	unsigned int i;
+
+	iie_add_folios(file, 1, 9);
+	for (i = 0; i < 8; i++)
+		iie_map(file, (model->slots[0].pages / 8) << PAGE_SHIFT,
+			(8 - i) * (u64)SZ_4M);
+	iie_write_all(file);
+	KUNIT_ASSERT_EQ(test, 8, wbf_disk_queued(file->disk));
+
+	while (wbf_disk_queued(file->disk))
+		iie_complete(file, wb_model_below(model,
+						  wbf_disk_queued(file->disk)),
+			     BLK_STS_OK);
+	KUNIT_EXPECT_EQ(test, 1, model->slots[0].ended);
+	iie_destroy(file);
+}
+
+/* Folios without blocks end without a bio, beside others that have one. */
+static void iomap_writepages_with_hole(struct kunit *test)
+{
+	struct iie_file *file = iie_create(test, 1, 10);
+
+	iie_map(file, 3 * PAGE_SIZE, 0);
+	iie_map(file, 2 * PAGE_SIZE + 1024, IOMAP_NULL_ADDR);
+	iie_add_folios(file, 8, 0);
+	iie_write_all(file);
+	KUNIT_EXPECT_TRUE(test, iie_under_writeback(file, 5));
+	while (wbf_disk_queued(file->disk))
+		iie_complete(file, 0, BLK_STS_OK);
+	iie_destroy(file);
+}
+
+struct iie_error_row {
+	const char *desc;
+	blk_status_t status[2];
+	int wb_err;
+	int check;
+};
+
+static const struct iie_error_row iie_errors[] = {
+	{ .desc = "I/O error", .status = { BLK_STS_IOERR, BLK_STS_OK },
+	  .wb_err = -EIO, .check = -EIO },
+	{ .desc = "no space", .status = { BLK_STS_NOSPC, BLK_STS_OK },
+	  .wb_err = -ENOSPC, .check = -ENOSPC },
+	{ .desc = "timeout", .status = { BLK_STS_TIMEOUT, BLK_STS_OK },
+	  .wb_err = -ETIMEDOUT, .check = -EIO },
+	{ .desc = "second bio", .status = { BLK_STS_OK, BLK_STS_IOERR },
+	  .wb_err = -EIO, .check = -EIO },
+	{ .desc = "both, the last one counts",
+	  .status = { BLK_STS_IOERR, BLK_STS_NOSPC },
+	  .wb_err = -ENOSPC, .check = -EIO },
+};
+
+KUNIT_ARRAY_PARAM_DESC(iie_error, iie_errors, desc);
+
+/* Folios end all the same, and the mapping keeps the error for fsync(). */
+static void iomap_finish_ioend_with_error(struct kunit *test)
+{
+	const struct iie_error_row *row = test->param_value;
+	struct iie_file *file = iie_create(test, 1, 10);
+	struct address_space *mapping = file->model->inode->i_mapping;
+	errseq_t since = filemap_sample_wb_err(mapping);
+
+	iie_map(file, 3 * PAGE_SIZE + PAGE_SIZE / 2, SZ_1M);
+	iie_add_folios(file, 8, 0);
+	iie_write_all(file);
+	KUNIT_ASSERT_EQ(test, 2, wbf_disk_queued(file->disk));
+
+	iie_complete(file, 0, row->status[0]);
+	iie_complete(file, 0, row->status[1]);
+	KUNIT_EXPECT_EQ(test, row->wb_err,
+			filemap_check_wb_err(mapping, since));
+	KUNIT_EXPECT_EQ(test, row->check, filemap_check_errors(mapping));
+	iie_destroy(file);
+}
+
+/* The file system cannot prepare the ioend: it completes without being sent. */
+static void iomap_writepages_with_prepare_error(struct kunit *test)
+{
+	struct iie_file *file = iie_create(test, 1, 10);
+	struct wb_model *model = file->model;
+	unsigned int i;
+
+	file->prepare_error = -EIO;
+	iie_add_folios(file, 40, 0);
+	KUNIT_EXPECT_EQ(test, -EIO, iie_write(file, 0, 39));
+	KUNIT_EXPECT_EQ(test, 0, wbf_disk_queued(file->disk));
+	for (i = 0; i < 40; i++)
+		wb_model_ended(model, &model->slots[i]);
+	wb_model_check(model, "failed");
+	KUNIT_EXPECT_EQ(test, -EIO,
+			filemap_check_errors(model->inode->i_mapping));
+	iie_destroy(file);
+}
+
+/* Blocks of one folio cannot be mapped: those before it end with the error. */
+static void iomap_writepages_with_map_error(struct kunit *test)
+{
+	struct iie_file *file = iie_create(test, 1, 10);
+	struct wb_model *model = file->model;
+	unsigned int i;
+
+	iie_map(file, 5 * PAGE_SIZE, 0);
+	iie_map(file, PAGE_SIZE, SZ_1M);
+	file->extents[1].error = -EIO;
+	iie_add_folios(file, 6, 0);
+	KUNIT_EXPECT_EQ(test, -EIO, iie_write(file, 0, 5));
+	KUNIT_EXPECT_EQ(test, 0, wbf_disk_queued(file->disk));
+	for (i = 0; i < 6; i++)
+		wb_model_ended(model, &model->slots[i]);
+	wb_model_check(model, "failed");
+	KUNIT_EXPECT_EQ(test, -EIO,
+			filemap_check_errors(model->inode->i_mapping));
+	iie_destroy(file);
+}
+
+/* End the gathered ioends as a file system's worker does. Returns how many. */
+static unsigned int iie_finish_ioends(struct iie_file *file)
+{
+	struct iomap_ioend *ioend;
+	LIST_HEAD(ioends);
+	unsigned int nr = 0;
+
+	list_splice_init(&file->ioends, &ioends);
+	iomap_sort_ioends(&ioends);
+	while ((ioend = list_first_entry_or_null(&ioends, struct iomap_ioend,
+						 io_list))) {
+		list_del_init(&ioend->io_list);
+		iomap_ioend_try_merge(ioend, &ioends);
+		iomap_finish_ioends(ioend,
+				    blk_status_to_errno(ioend->io_bio.bi_status));
+		nr++;
+	}
+	return nr;
+}
+
+/*
+ * Three ioends that continue each other are ended as one. None of their folios
+ * may end before, and then all do.
+ */
+static void iomap_finish_ioends_with_merged_chain(struct kunit *test)
+{
+	struct iie_file *file = iie_create(test, 1, 10);
+	struct wb_model *model = file->model;
+	struct bio *bio;
+	unsigned int i;
+
+	file->keep_ioends = true;
+	iie_add_folios(file, 90, 0);
+	for (i = 0; i < 90; i += 30)
+		KUNIT_ASSERT_EQ(test, 0, iie_write(file, i, i + 29));
+	KUNIT_ASSERT_EQ(test, 3, wbf_disk_queued(file->disk));
+	while ((bio = wbf_disk_take(file->disk,
+				    wbf_disk_queued(file->disk) / 2)))
+		bio_endio(bio);
+	wb_model_check(model, "gathered");
+
+	KUNIT_EXPECT_EQ(test, 1, iie_finish_ioends(file));
+	for (i = 0; i < 90; i++)
+		wb_model_ended(model, &model->slots[i]);
+	wb_model_check(model, "finished");
+	iie_destroy(file);
+}
+
+/* One of three ioends failed: it is not merged, and only its error is kept. */
+static void iomap_finish_ioends_with_error_in_chain(struct kunit *test)
+{
+	struct iie_file *file = iie_create(test, 1, PAGE_SHIFT);
+	struct wb_model *model = file->model;
+	unsigned int i;
+
+	file->keep_ioends = true;
+	iie_add_folios(file, 6, 2);
+	for (i = 0; i < 6; i += 2)
+		KUNIT_ASSERT_EQ(test, 0, iie_write(file, i, i + 1));
+	for (i = 0; i < 3; i++)
+		iie_complete_in(file, WBF_TASK, 0,
+				i == 1 ? BLK_STS_NOSPC : BLK_STS_OK);
+
+	KUNIT_EXPECT_EQ(test, 3, iie_finish_ioends(file));
+	wb_model_check(model, "finished");
+	KUNIT_EXPECT_EQ(test, -ENOSPC,
+			filemap_check_errors(model->inode->i_mapping));
+	iie_destroy(file);
+}
+
+/* Bios of which two threads complete every other one. */
+struct iie_half {
+	struct bio *bios[IIE_BIOS];
+	unsigned int nr;
+};
+
+static void iie_complete_half(void *data)
+{
+	struct iie_half *half = data;
+	unsigned int i;
+
+	for (i = 0; i < half->nr; i++)
+		bio_endio(half->bios[i]);
+}
+
+/* Each folio is in two bios, which complete at the same time. */
+static void iomap_finish_ioend_on_two_cpus(struct kunit *test)
+{
+	struct iie_half *halves = kzalloc(2 * sizeof(*halves), GFP_KERNEL);
+	struct iie_file *file = iie_create(test, 1, 10);
+	struct wbf_thread *threads[2];
+	struct bio *bio;
+	unsigned int i;
+	bool joined;
+
+	KUNIT_ASSERT_NOT_NULL(test, halves);
+	for (i = 0; i < IIE_EXTENTS; i++)
+		iie_map(file, PAGE_SIZE / 2, (IIE_EXTENTS - i) * (u64)SZ_1M);
+	iie_add_folios(file, IIE_EXTENTS / 2, 0);
+	iie_write_all(file);
+	KUNIT_ASSERT_EQ(test, IIE_EXTENTS, wbf_disk_queued(file->disk));
+	for (i = 0; (bio = wbf_disk_take(file->disk, 0)); i ^= 1) {
+		iie_note_completed(file, bio);
+		halves[i].bios[halves[i].nr++] = bio;
+	}
+
+	for (i = 0; i < 2; i++)
+		threads[i] = wbf_thread_start(test, iie_complete_half,
+					      &halves[i]);
+	joined = wbf_thread_join(threads[0]);
+	joined &= wbf_thread_join(threads[1]);
+	KUNIT_ASSERT_TRUE(test, joined);
+	kfree(halves);
+	wb_model_check(file->model, "completed");
+	iie_destroy(file);
+}
+
+static void iie_evict(void *inode)
+{
+	iput(inode);
+}
+
+/* The inode is freed, poisoned, right after the last folio of the bio. */
+static void iomap_finish_ioend_races_with_eviction(struct kunit *test)
+{
+	const unsigned int rounds = 8;
+	struct wbf_thread *thread;
+	struct iie_file *file;
+	unsigned int round;
+	struct bio *bio;
+
+	for (round = 0; round < rounds; round++) {
+		file = iie_create(test, 1, 10);
+		iie_add_folios(file, 40, 0);
+		KUNIT_ASSERT_EQ(test, 0, iie_write(file, 0, 39));
+		bio = wbf_disk_take(file->disk, 0);
+		KUNIT_ASSERT_NOT_NULL(test, bio);
+		KUNIT_ASSERT_EQ(test, 0, wbf_disk_queued(file->disk));
+
+		wbf_inode_disown(test, file->model->inode);
+		thread = wbf_thread_start(test, iie_evict, file->model->inode);
+		if (round & 1)
+			KUNIT_EXPECT_TRUE(test, wbf_thread_blocked(thread));
+		bio_endio(bio);
+		KUNIT_ASSERT_TRUE(test, wbf_thread_join(thread));
+		wbf_disk_destroy(test, file->disk);
+	}
+}
+
+/* Random layouts */
+
+struct iie_row {
+	const char *desc;
+	u32 seed;
+	unsigned int blkbits;
+	unsigned int max_order;
+};
+
+static const struct iie_row iie_rows[] = {
+	{ .desc = "4k blocks, order 0", .seed = 100, .blkbits = 12 },
+	{ .desc = "1k blocks, order 0", .seed = 200, .blkbits = 10 },
+	{ .desc = "512 byte blocks, orders 0 to 3", .seed = 300, .blkbits = 9,
+	  .max_order = 3 },
+	{ .desc = "4k blocks, orders 0 to 6", .seed = 400, .blkbits = 12,
+	  .max_order = 6 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(iie_layout, iie_rows, desc);
+
+/* Extents of random length, about one in six a hole, none next to another. */
+static void iie_map_at_random(struct iie_file *file, unsigned int blkbits)
+{
+	struct wb_model *model = file->model;
+	u64 left = (u64)model->end << PAGE_SHIFT;
+	u64 addr = SZ_1M, length;
+
+	while (left && file->nr_extents < IIE_EXTENTS) {
+		length = (1 + wb_model_below(model, 40)) << blkbits;
+		length = min(length, left);
+		left -= length;
+		if (wb_model_chance(model, 6)) {
+			iie_map(file, length, IOMAP_NULL_ADDR);
+			continue;
+		}
+		iie_map(file, length, addr);
+		addr += length + SZ_64K;
+	}
+}
+
+static void iie_run_seed(struct kunit *test, const struct iie_row *row,
+		u32 seed)
+{
+	static const blk_status_t status[] = {
+		BLK_STS_OK, BLK_STS_OK, BLK_STS_OK, BLK_STS_IOERR,
+	};
+	struct iie_file *file = iie_create(test, seed, row->blkbits);
+	struct wb_model *model = file->model;
+	unsigned int order, i;
+
+	for (i = 0; i < 40; i++) {
+		order = wb_model_below(model, row->max_order + 1);
+		model->end = round_up(model->end, 1UL << order);
+		iie_add_folios(file, 1, order);
+	}
+	iie_map_at_random(file, row->blkbits);
+	iie_write_all(file);
+	while ((i = wbf_disk_queued(file->disk))) {
+		iie_complete_in(file, WBF_TASK, wb_model_below(model, i),
+				status[wb_model_below(model,
+						      ARRAY_SIZE(status))]);
+		if (wb_model_chance(model, 3))
+			wb_model_check(model, "some completed");
+	}
+	wb_model_check(model, "all completed");
+	pr_info("# iomap_ioend: seed=%u digest=%016llx\n", seed,
+		model->digest);
+	iie_destroy(file);
+}
+
+static void iomap_finish_ioend_matches_model(struct kunit *test)
+{
+	const struct iie_row *row = test->param_value;
+	u32 i;
+
+	for (i = 0; i < IIE_SEEDS; i++)
+		iie_run_seed(test, row, row->seed + i);
+}
+
+static struct kunit_case iomap_ioend_cases[] = {
+	KUNIT_CASE_PARAM(iomap_finish_ioend_ends_all_folios,
+			 iie_context_gen_params),
+	KUNIT_CASE(iomap_finish_ioend_with_mixed_orders),
+	KUNIT_CASE_PARAM(iomap_finish_ioend_with_half_a_folio,
+			 iie_order_gen_params),
+	KUNIT_CASE_PARAM(iomap_finish_ioend_keeps_partial_folio_out,
+			 iie_order_gen_params),
+	KUNIT_CASE(iomap_finish_ioend_with_folio_in_many_bios),
+	KUNIT_CASE(iomap_writepages_with_hole),
+	KUNIT_CASE_PARAM(iomap_finish_ioend_with_error, iie_error_gen_params),
+	KUNIT_CASE(iomap_writepages_with_prepare_error),
+	KUNIT_CASE(iomap_writepages_with_map_error),
+	KUNIT_CASE(iomap_finish_ioends_with_merged_chain),
+	KUNIT_CASE(iomap_finish_ioends_with_error_in_chain),
+	KUNIT_CASE(iomap_finish_ioend_on_two_cpus),
+	KUNIT_CASE(iomap_finish_ioend_races_with_eviction),
+	KUNIT_CASE_PARAM(iomap_finish_ioend_matches_model,
+			 iie_layout_gen_params),
+	{}
+};
+
+static struct kunit_suite iomap_ioend_suite = {
+	.name		= "iomap_ioend",
+	.test_cases	= iomap_ioend_cases,
+};
+
+kunit_test_suite(iomap_ioend_suite);
+
+MODULE_DESCRIPTION("KUnit suite for the completion of iomap writeback");
+MODULE_LICENSE("GPL");
