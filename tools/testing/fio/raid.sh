@@ -1,0 +1,59 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Shared by the guest scripts that measure; sourced, runs under busybox ash.
+# Kernel parameters needed: brd.rd_nr=3 brd.rd_size=327680.
+
+# shift_start: guests differ in nothing but SHIFT, see guest.py
+shift_start() {
+	usleep $((${SHIFT:-0} * 1301))
+}
+
+die() {
+	echo "$*" >&2
+	exit 1
+}
+
+# null_raid N IRQMODE COMPLETION_NS [MIB]: /dev/mdN, RAID0 over four null_blk that
+# keep no data.  Mode 0 completes inside submission, mode 2 after COMPLETION_NS
+# of guest time; MIB is the size of one disk.  The chunk is mdadm --create's default: with the 64 KiB that
+# --build would take, half of the cost of large writes is splitting bios.
+null_raid() {
+	disks=
+	for i in 0 1 2 3; do
+		dir=/sys/kernel/config/nullb/nullb$(($1 * 4 + i))
+		mkdir "$dir" || die "null_blk has no configfs"
+		echo "${4:-16384}" > "$dir/size"
+		echo 512 > "$dir/blocksize"
+		echo 2 > "$dir/queue_mode"
+		echo 1 > "$dir/submit_queues"
+		echo "$2" > "$dir/irqmode"
+		echo "$3" > "$dir/completion_nsec"
+		echo 1 > "$dir/power" || die "null_blk does not start"
+		disks="$disks /dev/${dir##*/}"
+	done
+	# shellcheck disable=SC2086 # a list
+	mdadm --quiet --build "/dev/md$1" --level=0 --raid-devices=4 \
+		--chunk=512 $disks || die "mdadm failed"
+}
+
+# xfs_realtime N DIR EXTENT: XFS on DIR whose data are on /dev/mdN, which forgets
+# them, and whose metadata are on the ram disk /dev/ramN, which does not.  Realtime
+# extents larger than a block, 2m as mkfs.xfs takes for this array, send
+# every write() through another mapping path than extents of one block.
+xfs_realtime() {
+	mkdir -p "$2"
+	mkfs.xfs -q -f -d rtinherit=1 -r "rtdev=/dev/md$1,extsize=$3" \
+		"/dev/ram$1" || die "mkfs.xfs failed"
+	mount -t xfs -o "rtdev=/dev/md$1" "/dev/ram$1" "$2" ||
+		die "cannot mount XFS"
+}
+
+# Nothing is written back unless somebody asks for it: no dirty limit is ever
+# reached and the periodic flusher is off.
+quiet_flusher() {
+	sysctl -q -w vm.dirty_bytes=17179869184 \
+		vm.dirty_background_bytes=8589934592 \
+		vm.dirty_writeback_centisecs=0 \
+		vm.dirty_expire_centisecs=360000 || die "sysctl failed"
+}
