@@ -14,7 +14,6 @@
  * is touched after its own end only because of the reference taken before.
  */
 #include <linux/backing-dev.h>
-#include <linux/bitops.h>
 #include <linux/export.h>
 #include <linux/fs.h>
 #include <linux/mm.h>
@@ -35,6 +34,7 @@ struct writeback_sum {
 	long pages;
 	unsigned long mixed;	/* not 0: not all use the counters of the first */
 	unsigned long waiters;	/* a bit for each: tasks wait for its writeback */
+	unsigned long rotate;	/* a bit for each: reclaim wants it right away */
 };
 
 static_assert(PAGEVEC_SIZE <= BITS_PER_LONG);
@@ -75,9 +75,9 @@ static __always_inline unsigned long end_writeback_run(struct xa_state *xas,
 	struct folio *folio = folios[i], *head = folios[0];
 	pgoff_t first = folio->index, next = first;
 
+	VM_WARN_ON_ONCE_FOLIO(xa_load(xas->xa, first) != folio, folio);
 	xas_set(xas, first);
 	for (;;) {
-		VM_WARN_ON_ONCE_FOLIO(xa_load(xas->xa, next) != folio, folio);
 		next += folio_nr_pages(folio);
 		if (folio_xor_flags_has_waiters(folio, 1 << PG_writeback))
 			sum->waiters |= 1UL << i;
@@ -120,8 +120,8 @@ static __always_inline void end_writeback_tagged(struct address_space *mapping,
 }
 
 /*
- * End writeback of folios whose mapping keeps no writeback marks: swap cache,
- * and some file systems.  A folio without a mapping ends here as well.
+ * End writeback of folios whose mapping keeps no writeback marks, which is the
+ * swap cache.  A folio without a mapping ends here as well.
  */
 static __always_inline void end_writeback_untagged(struct folio **folios,
 		unsigned int nr, struct writeback_sum *sum)
@@ -136,30 +136,28 @@ static __always_inline void end_writeback_untagged(struct folio **folios,
 	}
 }
 
-/*
- * Flags, marks and counters of folios that are bound to their memcgs.  Returns a
- * mask of those that have waiters.
- */
-static __always_inline unsigned long end_writeback_bound(struct folio **folios,
-		unsigned int nr)
+/* Flags, marks and counters of folios that are bound to their memcgs. */
+static __always_inline void end_writeback_bound(struct folio **folios,
+		unsigned int nr, struct writeback_sum *sum)
 {
 	struct address_space *mapping = folio_mapping(folios[0]);
-	struct writeback_sum sum = {};
 
 	if (mapping && mapping_use_writeback_tags(mapping))
-		end_writeback_tagged(mapping, folios, nr, &sum);
+		end_writeback_tagged(mapping, folios, nr, sum);
 	else
-		end_writeback_untagged(folios, nr, &sum);
-	if (nr == 1 || likely(!sum.mixed))
-		folio_account_written(folios[0], sum.pages);
+		end_writeback_untagged(folios, nr, sum);
+
+	if (nr == 1 || likely(!sum->mixed))
+		folio_account_written(folios[0], sum->pages);
 	else
 		folios_account_written(folios, nr);
-
-	return sum.waiters;
 }
 
-static __always_inline void end_writeback_begin(struct folio *folio)
+/* Take what is needed to touch a folio after its end. */
+static __always_inline bool end_writeback_begin(struct folio *folio)
 {
+	bool rotate = false;
+
 	VM_WARN_ON_ONCE_FOLIO(!folio_test_writeback(folio), folio);
 
 	/*
@@ -171,7 +169,7 @@ static __always_inline void end_writeback_begin(struct folio *folio)
 	 */
 	if (folio_test_reclaim(folio)) {
 		folio_clear_reclaim(folio);
-		folio_rotate_reclaimable(folio);
+		rotate = true;
 	}
 
 	/*
@@ -181,6 +179,7 @@ static __always_inline void end_writeback_begin(struct folio *folio)
 	 * reused before the folio_wake_bit().
 	 */
 	folio_get(folio);
+	return rotate;
 }
 
 /**
@@ -193,18 +192,46 @@ static __always_inline void end_writeback_begin(struct folio *folio)
  */
 void folio_end_writeback(struct folio *folio)
 {
-	unsigned long waiters;
+	struct writeback_sum sum = {};
 
-	end_writeback_begin(folio);
+	if (end_writeback_begin(folio))
+		folio_rotate_reclaimable(folio);
 	folio_memcg_lock(folio);
-	waiters = end_writeback_bound(&folio, 1);
+	end_writeback_bound(&folio, 1, &sum);
 	folio_memcg_unlock(folio);
-	if (waiters)
+	if (sum.waiters)
 		folio_wake_bit(folio, PG_writeback);
 	acct_reclaim_writeback(folio);
 	folio_put(folio);
 }
 EXPORT_SYMBOL(folio_end_writeback);
+
+/*
+ * What the folios of a hold have coming after it.  A reference is in the way of
+ * who was woken and wants to split or migrate the folio, so it goes at once.
+ */
+static __always_inline void end_writeback_finish(struct folio **folios,
+		unsigned int nr, struct writeback_sum *sum)
+{
+	unsigned long special = sum->waiters | sum->rotate;
+	bool acct = sum->mixed ||
+		atomic_read(&folio_pgdat(folios[0])->nr_writeback_throttled);
+	unsigned long i;
+
+	for (i = 0; i < nr; i++) {
+		struct folio *folio = folios[i];
+
+		if (unlikely(special & (1UL << i))) {
+			if (sum->rotate & (1UL << i))
+				folio_rotate_reclaimable(folio);
+			if (sum->waiters & (1UL << i))
+				folio_wake_bit(folio, PG_writeback);
+		}
+		if (unlikely(acct))
+			acct_reclaim_writeback(folio);
+		folio_put(folio);
+	}
+}
 
 /*
  * End writeback of at most writeback_batch_folios folios.  Where a folio may be
@@ -213,7 +240,7 @@ EXPORT_SYMBOL(folio_end_writeback);
  */
 static noinline void end_writeback(struct folio **folios, unsigned int nr)
 {
-	unsigned long waiters;
+	struct writeback_sum sum = {};
 	unsigned int i;
 
 	if (nr == 1 || !folios_memcg_trylock(folios, nr)) {
@@ -222,17 +249,18 @@ static noinline void end_writeback(struct folio **folios, unsigned int nr)
 		return;
 	}
 
-	/* All references are taken before the first folio is ended. */
-	for (i = 0; i < nr; i++)
-		end_writeback_begin(folios[i]);
-	waiters = end_writeback_bound(folios, nr);
-	folios_memcg_unlock();
-	for_each_set_bit(i, &waiters, nr)
-		folio_wake_bit(folios[i], PG_writeback);
+	/*
+	 * All references are taken before the first folio is ended.  None is
+	 * rotated before its end: rotating this many fills the batches of the
+	 * LRU, and reclaim would find folios under writeback at its tail.
+	 */
 	for (i = 0; i < nr; i++) {
-		acct_reclaim_writeback(folios[i]);
-		folio_put(folios[i]);
+		if (end_writeback_begin(folios[i]))
+			sum.rotate |= 1UL << i;
 	}
+	end_writeback_bound(folios, nr, &sum);
+	folios_memcg_unlock();
+	end_writeback_finish(folios, nr, &sum);
 }
 
 /**

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Statistics of folios that enter or leave writeback together.
+ * Statistics of folios that leave writeback together.
  *
  * A folio is counted for its memcg, its node and its zone.  Neighbours in a file
  * mostly share all three, so their pages are summed while they do, and each sum

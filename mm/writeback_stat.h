@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Statistics of folios that enter or leave writeback together. */
+/* Statistics of folios that leave writeback together. */
 #ifndef _MM_WRITEBACK_STAT_H
 #define _MM_WRITEBACK_STAT_H
 

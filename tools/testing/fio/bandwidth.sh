@@ -9,40 +9,31 @@
 # null_blk that kept its data would add the price of copying them to both
 # kernels and hide part of the difference.  Files are laid out beforehand.
 #
-# bandwidth.sh LATENCY_NS ROUNDS BS:JOBS:SIZE_MIB...
+# bandwidth.sh LATENCY_NS SECTION:JOBS:SIZE_MIB...: sections of jobs.fio
 
-# shellcheck source=tools/testing/fio/raid.sh
 . /vm/raid.sh
 
-shift_start
-null_raid 0 2 "$1"
-rounds=$2
-shift 2
-xfs_realtime 0 /mnt 2m
-export DIR=/mnt BS JOBS SIZE
-
-run_cell() {
-	IFS=: read -r BS JOBS size << END
-$1
-END
-	SIZE=${size}m
+# run_job SECTION JOBS SIZE_MIB
+run_job() {
 	job=0
-	while [ "$job" -lt "$JOBS" ]; do
-		writer -s "$SIZE" -L 1m "/mnt/write.$job.0" || die "no layout"
+	while [ "$job" -lt "$2" ]; do
+		writer -s "$3m" -L 1m "/mnt/write.$job" || die "no layout"
 		job=$((job + 1))
 	done
-	round=1
-	while [ "$round" -le "$rounds" ]; do
-		sync
-		echo 3 > /proc/sys/vm/drop_caches
-		fio --output-format=json /vm/write.fio \
-			--output="/results/fio-$BS-$JOBS-$round.json" ||
-			die "fio failed: $1"
-		round=$((round + 1))
-	done
+	sync
+	echo 3 > /proc/sys/vm/drop_caches
+	fio --output-format=json --output="/results/$1.json" --section="$1" \
+		/vm/jobs.fio || die "fio failed: $1"
 	rm /mnt/write.*
 }
 
-for cell in "$@"; do
-	run_cell "$cell"
+shift_start
+null_raid 0 2 "$1"
+shift
+xfs_realtime 0 /mnt 2m
+for word in "$@"; do
+	IFS=: read -r section jobs size << END
+$word
+END
+	run_job "$section" "$jobs" "$size"
 done

@@ -40,8 +40,9 @@ class Cell:
     jobs: int
     size: int
 
-    def word(self):
-        return f"{self.bs}:{self.jobs}:{self.size}"
+    def section(self, number):
+        """Name of the job file's section for one round."""
+        return f"{self.bs}-{self.jobs}-{number}"
 
 
 # Sizes are chosen so that a job takes a good half second under TCG.
@@ -78,34 +79,49 @@ MODES = {
 
 # ---- fio ---------------------------------------------------------------------
 
+def job_file(cells, rounds, extra=()):
+    """Text of a job file in which each round runs every cell once, so that a
+    disturbance of the host hits all cells alike."""
+    with open(os.path.join(guest.HERE, "write.fio"), encoding="utf-8") as base:
+        lines = [base.read()]
+    for number in range(1, rounds + 1):
+        for cell in cells:
+            lines += [f"[{cell.section(number)}]", "stonewall", f"bs={cell.bs}",
+                      f"size={cell.size}m", f"numjobs={cell.jobs}", *extra, ""]
+    return "\n".join(lines)
+
+
 def fio_mib_per_s(text, source):
-    """Bandwidth of the only job group in fio's JSON output."""
+    """MiB/s of every job group in fio's JSON output, by section."""
     try:
         jobs = json.loads(text)["jobs"]
-        value = jobs[0]["write"]["bw_bytes"] / (1 << 20)
-        error = jobs[0].get("error", 0)
-    except (ValueError, KeyError, IndexError) as err:
-        raise guest.CannotRun(f"{source}: not the JSON of a fio job") from err
-    if error or len(jobs) != 1 or value <= 0:
+        found = {job["jobname"]: job["write"]["bw_bytes"] / (1 << 20)
+                 for job in jobs}
+    except (ValueError, KeyError, TypeError) as err:
+        raise guest.CannotRun(f"{source}: not the JSON of fio") from err
+    if (not found or min(found.values()) <= 0
+            or any(job.get("error") for job in jobs)):
         raise guest.CannotRun(f"{source}: fio reports an error or no bytes")
-    return value
+    return found
 
 
-def cell_values(boot, cell, rounds):
-    """MiB/s of each round of a cell in one guest."""
-    names = [f"results/fio-{cell.bs}-{cell.jobs}-{number}.json"
-             for number in range(1, rounds + 1)]
-    return [fio_mib_per_s(boot.read(name), os.path.join(boot.out, name))
-            for name in names]
+def cell_values(found, cell, rounds, label):
+    """MiB/s of each round of a cell."""
+    names = [cell.section(number) for number in range(1, rounds + 1)]
+    missing = [name for name in names if name not in found]
+    if missing:
+        raise guest.CannotRun(f"{label}: fio did not report {missing[0]}")
+    return [found[name] for name in names]
 
 
-def fio_boot(label, kernel, script, out, args, options, timeout):
-    files = [os.path.join(guest.HERE, name)
-             for name in ("write.fio", "raid.sh")]
-    options = ["--userland", "full"] + options
-    for name in files:
-        options += ["--file", name]
-    return guest.Boot(label, kernel, script, out, args, options, timeout)
+def fio_boot(label, kernel, script, out, args, options, timeout, jobs):
+    """A guest with fio and a job file, which is kept with the results."""
+    os.makedirs(out, exist_ok=True)
+    path = os.path.join(out, "jobs.fio")
+    with open(path, "w", encoding="utf-8") as target:
+        target.write(jobs)
+    return guest.Boot(label, kernel, script, out, args,
+                      ["--userland", "full", "--file", path, *options], timeout)
 
 
 # ---- parts -------------------------------------------------------------------
@@ -129,14 +145,15 @@ def measure_nvme(kernels, mode, out, progress):
     for number in range(mode.boots):
         for label, kernel in kernels.items():
             boot = fio_boot(label, kernel, "nvme.sh",
-                            os.path.join(out, f"nvme-{label}-{number}"),
-                            [str(mode.rounds)] + [c.word() for c in NVME_CELLS],
-                            ["--nvme", "4:1024", "--smp", "2", "--mem", "2048"],
-                            mode.nvme_seconds * 6)
-            guest.run(boot)
+                            os.path.join(out, f"nvme-{label}-{number}"), [],
+                            ["--nvme", "4:384", "--smp", "2", "--mem", "2048"],
+                            mode.nvme_seconds * 6,
+                            job_file(NVME_CELLS, mode.rounds, ["unlink=1"]))
+            found = fio_mib_per_s(guest.run(boot).read("results/fio.json"),
+                                  boot.out)
             for cell in NVME_CELLS:
                 values.setdefault((label, cell), []).extend(
-                    cell_values(boot, cell, mode.rounds))
+                    cell_values(found, cell, mode.rounds, boot.out))
             progress.say(f"nvme: {label}, boot {number + 1} of {mode.boots}")
     return [rows.paired_row("fio", cell.bs, cell.jobs, "raid0-nvme-xfs",
                             MIB_PER_S, list(zip(values["base", cell],
@@ -144,25 +161,44 @@ def measure_nvme(kernels, mode, out, progress):
             for cell in NVME_CELLS]
 
 
-def measure_bandwidth(kernels, out, progress, repeats=2):
+def bandwidth_boot(label, kernel, out, number):
     """fio on null_blk with latency, under icount."""
-    words = [str(LATENCY_NS), str(BANDWIDTH_ROUNDS)] + [cell.word() for cell in BANDWIDTH_CELLS]
-    boots = [fio_boot(label, kernel, "bandwidth.sh",
-                      os.path.join(out, f"bandwidth-{label}-{number}"), words,
-                      guest.icount_options(3072, number, cost.RAM_DISKS), 600)
+    words = [f"{cell.section(i)}:{cell.jobs}:{cell.size}"
+             for cell in BANDWIDTH_CELLS
+             for i in range(1, BANDWIDTH_ROUNDS + 1)]
+    return fio_boot(
+        label, kernel, "bandwidth.sh",
+        os.path.join(out, f"bandwidth-{label}-{number}"),
+        [str(LATENCY_NS), *words],
+        guest.icount_options(3072, number, cost.RAM_DISKS, ["raid.sh"]), 600,
+        job_file(BANDWIDTH_CELLS, BANDWIDTH_ROUNDS))
+
+
+def bandwidth_values(boot):
+    """Median MiB/s of each cell in one guest."""
+    found = {}
+    for cell in BANDWIDTH_CELLS:
+        for i in range(1, BANDWIDTH_ROUNDS + 1):
+            name = f"results/{cell.section(i)}.json"
+            found.update(fio_mib_per_s(boot.read(name), name))
+    return {cell: statistics.median(
+        cell_values(found, cell, BANDWIDTH_ROUNDS, boot.out))
+        for cell in BANDWIDTH_CELLS}
+
+
+def measure_bandwidth(kernels, out, progress, repeats=2):
+    """Deterministic bandwidth rows."""
+    boots = [bandwidth_boot(label, kernel, out, number)
              for number in range(repeats) for label, kernel in kernels.items()]
     for boot in guest.run_all(boots):
         progress.say(f"bandwidth: {boot.label}")
-    found = []
-    for cell in BANDWIDTH_CELLS:
-        values = {label: [statistics.median(
-            cell_values(boot, cell, BANDWIDTH_ROUNDS)) for boot in boots
-                          if boot.label == label] for label in kernels}
-        found.append(rows.exact_row("fio", cell.bs, "raid0-null_blk-latency",
-                                    MIB_PER_S, values["base"],
-                                    values["patched"], gates.BANDWIDTH,
-                                    jobs=cell.jobs))
-    return found
+    values = {label: [bandwidth_values(boot) for boot in boots
+                      if boot.label == label] for label in kernels}
+    return [rows.exact_row("fio", cell.bs, "raid0-null_blk-latency", MIB_PER_S,
+                           [each[cell] for each in values["base"]],
+                           [each[cell] for each in values["patched"]],
+                           gates.BANDWIDTH, jobs=cell.jobs)
+            for cell in BANDWIDTH_CELLS]
 
 
 def lock_counts(text, label):
@@ -199,9 +235,7 @@ def measure_locks(kernels, out, progress):
 
 def keep_config(label, kernel, out):
     """Keep the configuration of a kernel that was built in its tree."""
-    tree = os.path.dirname(os.path.dirname(os.path.dirname(
-        os.path.dirname(os.path.abspath(kernel)))))
-    config = os.path.join(tree, ".config")
+    config = guest.config_of(kernel)
     if os.path.isfile(config):
         shutil.copyfile(config, os.path.join(out, f"config-{label}"))
 
@@ -219,6 +253,7 @@ def measure(args, mode, out):
     for label, kernel in [*kernels.items(),
                           *(lock_kernels.items() if mode.locks else ())]:
         guest.check_kernel(kernel)
+    guest.check_same_config(args.base, args.patched)
     shutil.rmtree(out, ignore_errors=True)
     os.makedirs(out)
     guest.build_writer()
@@ -265,23 +300,23 @@ def parse_args(argv):
     return parser.parse_args(argv)
 
 
-def main(argv):
-    args = parse_args(argv)
+def work(args):
+    """Measure, report; the exit status."""
     mode = MODES[args.mode]
     start = time.monotonic()
-    try:
-        found = measure(args, mode, os.path.join(args.out, "bench"))
-    except guest.CannotRun as err:
-        print(f"bench: could not run: {err}", file=sys.stderr)
-        return 2
+    found = measure(args, mode, os.path.join(args.out, "bench"))
     rows.write_json(os.path.join(args.out, "bench.json"), found)
-    print()
-    print(rows.table(found))
+    print("\n" + rows.table(found))
     if mode.note:
         print(f"note: {mode.note}")
     line, status = summary(found)
     print(f"{line} ({time.monotonic() - start:.0f} s)")
     return status
+
+
+def main(argv):
+    args = parse_args(argv)
+    return guest.main("bench", lambda: work(args))
 
 
 if __name__ == "__main__":

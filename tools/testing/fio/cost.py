@@ -46,7 +46,7 @@ def boot(label, kernel, out, shift, words):
     """The guest that measures the rows named by words."""
     return guest.Boot(
         label, kernel, "cost.sh", out, list(words),
-        guest.icount_options(2048, shift, RAM_DISKS, ["raid.sh"]), 600)
+        guest.icount_options(4096, shift, RAM_DISKS, ["raid.sh"]), 600)
 
 
 def bench_boot(label, kernel, out, shift):
@@ -180,7 +180,7 @@ def measure_bench(kernels, repeats, out):
           flush=True)
     boots = run_guests(kernels, repeats, os.path.join(out, "micro"),
                        bench_boot)
-    found = {label: [bench_figures(each.read("console.log")) for each in group]
+    found = {label: [bench_figures(each.read("dmesg.log")) for each in group]
              for label, group in boots.items()}
     for label, group in found.items():
         for each in group:
@@ -193,13 +193,13 @@ def measure(base, patched, out, repeats=REPEATS, wanted=None, micro=True):
     kernels = {"base": base, "patched": patched}
     for kernel in kernels.values():
         guest.check_kernel(kernel)
+    guest.check_same_config(base, patched)
     guest.build_writer()
     # fresh-memory comes first: the other rows change the state of the memory
     wanted = sorted(wanted or ALL, key=lambda name: name != "fresh-memory")
-    found = measure_cost(kernels, repeats, out, wanted)
-    if micro:
-        found += measure_bench(kernels, repeats, out)
-    return found
+    # the short part first: if something is missing, it shows at once
+    short = measure_bench(kernels, repeats, out) if micro else []
+    return measure_cost(kernels, repeats, out, wanted) + short
 
 
 def summary(found):
@@ -235,21 +235,21 @@ def parse_args(argv):
     return args
 
 
-def main(argv):
-    args = parse_args(argv)
+def work(args):
+    """Measure, report; the exit status."""
     start = time.monotonic()
-    try:
-        found = measure(args.base, args.patched, os.path.join(args.out, "cost"),
-                        args.repeats, args.row, not args.no_micro)
-    except guest.CannotRun as err:
-        print(f"cost: could not run: {err}", file=sys.stderr)
-        return 2
+    found = measure(args.base, args.patched, os.path.join(args.out, "cost"),
+                    args.repeats, args.row, not args.no_micro)
     rows.write_json(os.path.join(args.out, "cost.json"), found)
-    print()
-    print(rows.table(found))
+    print("\n" + rows.table(found))
     line, status = summary(found)
     print(f"{line} ({time.monotonic() - start:.0f} s)")
     return status
+
+
+def main(argv):
+    args = parse_args(argv)
+    return guest.main("cost", lambda: work(args))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import random
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 sys.dont_write_bytecode = True      # the source tree stays clean
@@ -252,16 +253,28 @@ class BenchRows(unittest.TestCase):
 class Parsing(unittest.TestCase):
 
     def test_fio_json(self):
-        text = json.dumps({"jobs": [{"error": 0, "write":
-                                     {"bw_bytes": 314572800}}]})
-        self.assertEqual(bench.fio_mib_per_s(text, "x"), 300.0)
+        text = json.dumps({"jobs": [
+            {"jobname": "4k-1-1", "error": 0, "write": {"bw_bytes": 314572800}},
+            {"jobname": "4k-1-2", "error": 0, "write": {"bw_bytes": 1048576}}]})
+        found = bench.fio_mib_per_s(text, "x")
+        self.assertEqual(bench.cell_values(found, bench.Cell("4k", 1, 64), 2,
+                                           "x"), [300.0, 1.0])
+        with self.assertRaises(guest.CannotRun):
+            bench.cell_values(found, bench.Cell("4k", 1, 64), 3, "x")
 
     def test_fio_errors_are_not_figures(self):
-        for text in ("", "{}", '{"jobs": []}',
-                     '{"jobs": [{"error": 5, "write": {"bw_bytes": 1}}]}',
-                     '{"jobs": [{"error": 0, "write": {"bw_bytes": 0}}]}'):
+        job = '{{"jobs": [{{"jobname": "a", "error": {}, "write": {{{}}}}}]}}'
+        for text in ("", "{}", '{"jobs": []}', '{"jobs": 1}',
+                     job.format(5, '"bw_bytes": 1'),
+                     job.format(0, '"bw_bytes": 0'), job.format(0, "")):
             with self.subTest(text), self.assertRaises(guest.CannotRun):
                 bench.fio_mib_per_s(text, "x")
+
+    def test_job_file_has_a_section_for_each_job(self):
+        text = bench.job_file(bench.NVME_CELLS, 3)
+        self.assertEqual(text.count("\nstonewall"), 18)
+        self.assertIn("\n[64k-4-3]\nstonewall\nbs=64k\n", text)
+        self.assertIn("\nend_fsync=1\n", text)
 
     def test_lock_counts_take_the_busiest_class(self):
         text = "".join(
@@ -301,6 +314,66 @@ class Drivers(unittest.TestCase):
         for main in (cost.main, bench.main):
             self.assertIn("no kernel image",
                           self.refused(main, ["--base", "/nonexistent"]))
+
+
+class Configs(unittest.TestCase):
+
+    def kernel(self, folder, name, config):
+        boot = os.path.join(folder, name, "arch", "x86", "boot")
+        os.makedirs(boot)
+        with open(os.path.join(folder, name, ".config"), "w",
+                  encoding="utf-8") as out:
+            out.write(config)
+        return os.path.join(boot, "bzImage")
+
+    def test_different_settings_are_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            plain = self.kernel(folder, "a", "CONFIG_XFS_FS=y\n")
+            named = self.kernel(folder, "b", "CONFIG_XFS_FS=y\n"
+                                'CONFIG_LOCALVERSION="x"\nCONFIG_KERNEL_XZ=y\n')
+            debug = self.kernel(folder, "c", "CONFIG_XFS_FS=y\n"
+                                "CONFIG_DEBUG_VM=y\n")
+            guest.check_same_config(plain, named)
+            guest.check_same_config(plain, "/nonexistent/bzImage")
+            with self.assertRaisesRegex(guest.CannotRun, "CONFIG_DEBUG_VM=y"):
+                guest.check_same_config(plain, debug)
+
+
+BASE = os.path.join(guest.BUILD, "base", "arch", "x86", "boot", "bzImage")
+
+
+@unittest.skipUnless(os.path.exists(BASE), "build/base is not built")
+class EndToEnd(unittest.TestCase):
+
+    def driver(self, folder, *args):
+        command = [sys.executable, os.path.join(guest.HERE, "cost.py"),
+                   "--out", folder, "--base", BASE, "--patched", BASE,
+                   "--no-micro", *args]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True,
+                                stderr=subprocess.STDOUT)
+
+    def test_unpatched_kernel_fails_the_headline_gate(self):
+        with tempfile.TemporaryDirectory() as folder:
+            child = self.driver(folder, "--row", "4k")
+            text, _ = child.communicate()
+            self.assertEqual(child.returncode, 1, text)
+            self.assertIn("writeback 4k", text.splitlines()[-1])
+            with open(os.path.join(folder, "cost.json"),
+                      encoding="utf-8") as source:
+                verdicts = {row["name"]: row["verdict"]
+                            for row in json.load(source)}
+        self.assertEqual(verdicts, {"write": "pass", "writeback": "fail"})
+
+    def test_signal_leaves_no_guest_behind(self):
+        with tempfile.TemporaryDirectory() as folder:
+            child = self.driver(folder)
+            time.sleep(5)
+            child.terminate()
+            text, _ = child.communicate(timeout=30)
+            self.assertEqual(child.returncode, 130, text)
+            running = subprocess.run(["pgrep", "-f", folder], check=False,
+                                     capture_output=True, text=True)
+            self.assertEqual(running.stdout, "")
 
 
 class Writer(unittest.TestCase):

@@ -4,6 +4,7 @@
 import concurrent.futures
 import os
 import re
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -67,6 +68,30 @@ def check_kernel(path):
         raise CannotRun(f"no kernel image {path}: build it first")
 
 
+def config_of(kernel):
+    """Path of the configuration of a kernel that lies in its built tree."""
+    tree = os.path.join(os.path.dirname(os.path.abspath(kernel)), "../../..")
+    return os.path.normpath(os.path.join(tree, ".config"))
+
+
+def _settings(kernel):
+    """The lines of a configuration that can change what a kernel does."""
+    with open(config_of(kernel), encoding="utf-8") as source:
+        return {line for line in source.read().splitlines()
+                if "CONFIG_" in line and not re.search(
+                    r"CONFIG_(LOCALVERSION|KERNEL_[A-Z0-9]+)\b", line)}
+
+
+def check_same_config(base, patched):
+    """Kernels of different configurations cannot be compared."""
+    if not all(os.path.isfile(config_of(each)) for each in (base, patched)):
+        return                      # images from elsewhere
+    differ = _settings(base) ^ _settings(patched)
+    if differ:
+        raise CannotRun("the kernels are configured differently: "
+                        + sorted(differ)[0])
+
+
 def build_writer():
     """Compile the guest program if needed; returns its path."""
     source = os.path.join(HERE, "writer.c")
@@ -86,14 +111,33 @@ def build_writer():
     return program
 
 
+_running = set()                    # vm.py processes, to be ended on a signal
+
+
+def catch_signals():
+    """Let SIGTERM and SIGHUP end a driver the way Ctrl-C does."""
+    def interrupt(_number, _frame):
+        raise KeyboardInterrupt
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, interrupt)
+
+
 def run(boot):
     """Run one guest to its end; anything but a pass is CannotRun."""
-    done = subprocess.run(boot.command(), capture_output=True, text=True,
-                          check=False)
-    if done.returncode == 0:
+    with subprocess.Popen(boot.command(), stdout=subprocess.PIPE, text=True,
+                          stderr=subprocess.STDOUT) as child:
+        _running.add(child)
+        try:
+            text, _ = child.communicate()
+        except BaseException:
+            child.terminate()       # vm.py ends its guest
+            raise
+        finally:
+            _running.discard(child)
+    if child.returncode == 0:
         return boot
-    lines = (done.stdout + done.stderr).strip().splitlines()
-    for line in lines:
+    lines = text.strip().splitlines()
+    for line in lines[:-1]:
         print("    " + line, file=sys.stderr)
     raise CannotRun(f"{boot.label}: {lines[-1] if lines else 'vm.py failed'}"
                     f" (logs: {boot.out})")
@@ -109,7 +153,22 @@ def run_all(boots, workers=2):
         except BaseException:
             for each in running:
                 each.cancel()
+            for child in list(_running):
+                child.terminate()
             raise
+
+
+def main(name, work):
+    """Run a driver: work() gives its exit status, trouble gets one line."""
+    catch_signals()
+    try:
+        return work()
+    except (CannotRun, OSError) as err:
+        print(f"{name}: could not run: {err}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"{name}: interrupted", file=sys.stderr)
+        return 130
 
 
 def parse_figures(text, tag):
