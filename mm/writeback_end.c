@@ -218,16 +218,20 @@ static __always_inline void end_writeback_finish(struct folio **folios,
 		atomic_read(&folio_pgdat(folios[0])->nr_writeback_throttled);
 	unsigned long i;
 
+	if (likely(!special && !acct)) {
+		for (i = 0; i < nr; i++)
+			folio_put(folios[i]);
+		return;
+	}
+
 	for (i = 0; i < nr; i++) {
 		struct folio *folio = folios[i];
 
-		if (unlikely(special & (1UL << i))) {
-			if (sum->rotate & (1UL << i))
-				folio_rotate_reclaimable(folio);
-			if (sum->waiters & (1UL << i))
-				folio_wake_bit(folio, PG_writeback);
-		}
-		if (unlikely(acct))
+		if (sum->rotate & (1UL << i))
+			folio_rotate_reclaimable(folio);
+		if (sum->waiters & (1UL << i))
+			folio_wake_bit(folio, PG_writeback);
+		if (acct)
 			acct_reclaim_writeback(folio);
 		folio_put(folio);
 	}

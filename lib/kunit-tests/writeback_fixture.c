@@ -424,9 +424,11 @@ static void wbf_charges_moving(struct kunit *test)
  */
 void wbf_move_charges(struct kunit *test)
 {
+	/* The test goes on without it: kunit_skip() would make this noreturn. */
 	if (!IS_ENABLED(CONFIG_MEMCG_V1) || mem_cgroup_disabled())
-		kunit_skip(test, "needs CONFIG_MEMCG_V1");
-	wbf_charges_moving(test);
+		kunit_mark_skipped(test, "needs CONFIG_MEMCG_V1");
+	else
+		wbf_charges_moving(test);
 }
 
 #ifdef CONFIG_VM_EVENT_COUNTERS

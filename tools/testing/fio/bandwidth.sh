@@ -11,6 +11,7 @@
 #
 # bandwidth.sh LATENCY_NS SECTION:JOBS:SIZE_MIB...: sections of jobs.fio
 
+# shellcheck source=tools/testing/fio/raid.sh
 . /vm/raid.sh
 
 # run_job SECTION JOBS SIZE_MIB

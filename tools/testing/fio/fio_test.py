@@ -92,7 +92,7 @@ class ExactGates(unittest.TestCase):
 
     def test_absolute_bound_fails_although_the_ratio_holds(self):
         gate = gates.COST["writeback", "4k"]
-        self.assertEqual(self.verdict([0.63 * GIGA], [0.47 * GIGA], gate),
+        self.assertEqual(self.verdict([0.63 * GIGA], [0.47873 * GIGA], gate),
                          rows.FAIL)
 
     def test_slow_or_fast_base_fails(self):
