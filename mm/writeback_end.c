@@ -267,6 +267,18 @@ static noinline void end_writeback(struct folio **folios, unsigned int nr)
 	end_writeback_finish(folios, nr, &sum);
 }
 
+/* End writeback in as many holds of the i_pages lock as the bound asks for. */
+static noinline void end_writeback_holds(struct folio **folios, unsigned int nr)
+{
+	unsigned int bound = READ_ONCE(writeback_batch_folios);
+	unsigned int done, step;
+
+	for (done = 0; done < nr; done += step) {
+		step = min(bound, nr - done);
+		end_writeback(folios + done, step);
+	}
+}
+
 /**
  * folios_end_writeback - End writeback against a batch of folios.
  * @fbatch: The folios, all of one mapping and all under writeback.  Ascending
@@ -284,14 +296,12 @@ static noinline void end_writeback(struct folio **folios, unsigned int nr)
  */
 void folios_end_writeback(struct folio_batch *fbatch)
 {
-	unsigned int bound = READ_ONCE(writeback_batch_folios);
 	unsigned int nr = folio_batch_count(fbatch);
-	unsigned int done, step;
 
-	for (done = 0; done < nr; done += step) {
-		step = min(bound, nr - done);
-		end_writeback(fbatch->folios + done, step);
-	}
+	if (nr == 1)
+		folio_end_writeback(fbatch->folios[0]);
+	else
+		end_writeback_holds(fbatch->folios, nr);
 	folio_batch_reinit(fbatch);
 }
 EXPORT_SYMBOL_GPL(folios_end_writeback);

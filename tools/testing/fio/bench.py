@@ -51,7 +51,6 @@ NVME_CELLS = (Cell("4k", 1, 128), Cell("4k", 4, 32), Cell("64k", 1, 384),
 # fio counts in milliseconds of guest time, so that these jobs have to be long.
 BANDWIDTH_CELLS = (Cell("4k", 1, 256), Cell("4k", 4, 64), Cell("64k", 1, 1536),
                    Cell("64k", 4, 384), Cell("1m", 1, 2048), Cell("1m", 4, 512))
-BANDWIDTH_ROUNDS = 3
 
 
 @dataclass(frozen=True)
@@ -59,6 +58,7 @@ class Mode:
     """How much to measure.  The number of pairs is fixed before the run."""
     boots: int          # boots of each kernel on NVMe
     rounds: int         # jobs of each cell in one boot
+    latency_rounds: int # jobs of each cell in one boot on null_blk
     cost_rows: tuple
     locks: bool
     nvme_seconds: int   # estimate for one NVMe boot
@@ -69,11 +69,11 @@ class Mode:
 
 
 MODES = {
-    "quick": Mode(1, 6, cost.HEADLINE, False, 40,
+    "quick": Mode(1, 6, 1, cost.HEADLINE, False, 40,
                   "quick: 6 pairs from one boot of each kernel can only show "
                   "differences far larger than the scatter of single runs"),
-    "default": Mode(5, 8, cost.ALL, True, 55, ""),
-    "full": Mode(20, 10, cost.ALL, True, 65, ""),
+    "default": Mode(5, 8, 3, cost.ALL, True, 55, ""),
+    "full": Mode(20, 10, 5, cost.ALL, True, 65, ""),
 }
 
 
@@ -139,60 +139,65 @@ class Progress:
         print(f"[{spent:4.0f} s, about {left:.0f} s left] {text}", flush=True)
 
 
+def nvme_boot(label, kernel, out, number, mode):
+    """fio on emulated NVMe; the timeout allows for a busy machine."""
+    return fio_boot(label, kernel, "nvme.sh",
+                    os.path.join(out, f"nvme-{label}-{number}"), [],
+                    ["--nvme", "4:384", "--smp", "2", "--mem", "2048"],
+                    mode.nvme_seconds * 10,
+                    job_file(NVME_CELLS, mode.rounds, ["unlink=1"]))
+
+
 def measure_nvme(kernels, mode, out, progress):
     """Alternate boots A B A B; the i-th jobs of two such boots are a pair."""
     values = {}
     for number in range(mode.boots):
         for label, kernel in kernels.items():
-            boot = fio_boot(label, kernel, "nvme.sh",
-                            os.path.join(out, f"nvme-{label}-{number}"), [],
-                            ["--nvme", "4:384", "--smp", "2", "--mem", "2048"],
-                            mode.nvme_seconds * 6,
-                            job_file(NVME_CELLS, mode.rounds, ["unlink=1"]))
+            boot = nvme_boot(label, kernel, out, number, mode)
             found = fio_mib_per_s(guest.run(boot).read("results/fio.json"),
                                   boot.out)
             for cell in NVME_CELLS:
-                values.setdefault((label, cell), []).extend(
-                    cell_values(found, cell, mode.rounds, boot.out))
+                values[label, number, cell] = cell_values(
+                    found, cell, mode.rounds, boot.out)
             progress.say(f"nvme: {label}, boot {number + 1} of {mode.boots}")
     return [rows.paired_row("fio", cell.bs, cell.jobs, "raid0-nvme-xfs",
-                            MIB_PER_S, list(zip(values["base", cell],
-                                                values["patched", cell])))
+                            MIB_PER_S,
+                            [list(zip(values["base", number, cell],
+                                      values["patched", number, cell]))
+                             for number in range(mode.boots)])
             for cell in NVME_CELLS]
 
 
-def bandwidth_boot(label, kernel, out, number):
+def bandwidth_boot(label, kernel, out, number, rounds):
     """fio on null_blk with latency, under icount."""
     words = [f"{cell.section(i)}:{cell.jobs}:{cell.size}"
-             for cell in BANDWIDTH_CELLS
-             for i in range(1, BANDWIDTH_ROUNDS + 1)]
+             for cell in BANDWIDTH_CELLS for i in range(1, rounds + 1)]
     return fio_boot(
         label, kernel, "bandwidth.sh",
         os.path.join(out, f"bandwidth-{label}-{number}"),
         [str(LATENCY_NS), *words],
-        guest.icount_options(3072, number, cost.RAM_DISKS, ["raid.sh"]), 600,
-        job_file(BANDWIDTH_CELLS, BANDWIDTH_ROUNDS))
+        guest.icount_options(3072, number, cost.RAM_DISKS, ["raid.sh"]), 900,
+        job_file(BANDWIDTH_CELLS, rounds))
 
 
-def bandwidth_values(boot):
+def bandwidth_values(boot, rounds):
     """Median MiB/s of each cell in one guest."""
     found = {}
     for cell in BANDWIDTH_CELLS:
-        for i in range(1, BANDWIDTH_ROUNDS + 1):
+        for i in range(1, rounds + 1):
             name = f"results/{cell.section(i)}.json"
             found.update(fio_mib_per_s(boot.read(name), name))
-    return {cell: statistics.median(
-        cell_values(found, cell, BANDWIDTH_ROUNDS, boot.out))
-        for cell in BANDWIDTH_CELLS}
+    return {cell: statistics.median(cell_values(found, cell, rounds, boot.out))
+            for cell in BANDWIDTH_CELLS}
 
 
-def measure_bandwidth(kernels, out, progress, repeats=2):
+def measure_bandwidth(kernels, rounds, out, progress, repeats=2):
     """Deterministic bandwidth rows."""
-    boots = [bandwidth_boot(label, kernel, out, number)
+    boots = [bandwidth_boot(label, kernel, out, number, rounds)
              for number in range(repeats) for label, kernel in kernels.items()]
     for boot in guest.run_all(boots):
         progress.say(f"bandwidth: {boot.label}")
-    values = {label: [bandwidth_values(boot) for boot in boots
+    values = {label: [bandwidth_values(boot, rounds) for boot in boots
                       if boot.label == label] for label in kernels}
     return [rows.exact_row("fio", cell.bs, "raid0-null_blk-latency", MIB_PER_S,
                            [each[cell] for each in values["base"]],
@@ -263,7 +268,7 @@ def measure(args, mode, out):
     progress.say(f"fio on NVMe, {mode.pairs()} pairs of each row")
     found = measure_nvme(kernels, mode, out, progress)
     progress.say("fio on null_blk with latency")
-    found += measure_bandwidth(kernels, out, progress)
+    found += measure_bandwidth(kernels, mode.latency_rounds, out, progress)
     found += cost.measure(args.base, args.patched, os.path.join(out, "cost"),
                           wanted=mode.cost_rows)
     if mode.locks:

@@ -66,10 +66,10 @@ two_memcgs() {
 # Extents of 16 KiB need realtime extents of one block.  Allocating them takes
 # time that grows with the device, so that is hardly larger than the file.
 fragmented() {
-	null_raid 2 0 0 64
+	null_raid 2 0 0 96
 	xfs_realtime 2 /fragmented 4096
-	writer -s 64m -L 16k -F /fragmented/f &&
-		writer -t fragmented -s 64m -b 4k -r 3 /fragmented/f
+	writer -s 128m -L 16k -F /fragmented/f &&
+		writer -t fragmented -s 128m -b 4k -r 3 /fragmented/f
 }
 
 # ext4 keeps metadata and data on one device: its first part, where mkfs is made

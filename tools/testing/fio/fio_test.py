@@ -29,31 +29,39 @@ GIGA = gates.GIGA
 class Stats(unittest.TestCase):
 
     def test_interval_of_equal_values_is_a_point(self):
-        self.assertEqual(stats.median_interval([1.5] * 9), (1.5, 1.5, 1.5))
+        self.assertEqual(stats.median_interval([[1.5] * 9]), (1.5, 1.5, 1.5))
 
     def test_interval_repeats_with_the_same_data(self):
         values = [1 + 0.01 * i for i in range(20)]
-        self.assertEqual(stats.median_interval(values),
-                         stats.median_interval(values))
+        self.assertEqual(stats.median_interval([values]),
+                         stats.median_interval([values]))
 
     def test_interval_covers_the_true_median_about_as_often_as_it_says(self):
         rng = random.Random(1)
         covered = 0
         for _ in range(100):
             values = [rng.gauss(1, 0.2) for _ in range(30)]
-            _, low, high = stats.median_interval(values, resamples=400)
+            _, low, high = stats.median_interval([values], resamples=400)
             covered += low <= 1 <= high
         self.assertGreaterEqual(covered, 88)
 
     def test_interval_brackets_the_median(self):
         rng = random.Random(2)
         middle, low, high = stats.median_interval(
-            [rng.random() for _ in range(15)])
+            [[rng.random() for _ in range(15)]])
         self.assertLess(low, middle)
         self.assertLess(middle, high)
 
+    def test_boots_that_differ_widen_the_interval(self):
+        rng = random.Random(4)
+        groups = [[boot + rng.gauss(0, 0.01) for _ in range(8)]
+                  for boot in (0.8, 0.9, 1.0, 1.1, 1.2)]
+        _, low, high = stats.median_interval(groups)
+        _, inner_low, inner_high = stats.median_interval([sum(groups, [])])
+        self.assertGreater(high - low, 1.5 * (inner_high - inner_low))
+
     def test_few_values_give_no_interval(self):
-        _, low, high = stats.median_interval([1.0] * (stats.MIN_PAIRS - 1))
+        _, low, high = stats.median_interval([[1.0] * (stats.MIN_PAIRS - 1)])
         self.assertEqual((low, high), (0.0, math.inf))
 
     def test_no_values_are_an_error(self):
@@ -133,7 +141,7 @@ class PairedGates(unittest.TestCase):
         rng = random.Random(3)
         pairs = [(300.0, 300.0 * ratio * (1 + rng.uniform(-scatter, scatter)))
                  for _ in range(count)]
-        return rows.paired_row("fio", "4k", 1, "nvme", "MiB/s", pairs)
+        return rows.paired_row("fio", "4k", 1, "nvme", "MiB/s", [pairs])
 
     def test_interval_above_the_bound_passes(self):
         self.assertEqual(self.row(1.1, 0.05).verdict, rows.PASS)
@@ -287,7 +295,7 @@ class Parsing(unittest.TestCase):
             bench.lock_counts("", "x")
 
     def test_json_rows_have_the_promised_fields(self):
-        row = rows.paired_row("fio", "4k", 1, "nvme", "MiB/s", [(1, 1)] * 3)
+        row = rows.paired_row("fio", "4k", 1, "nvme", "MiB/s", [[(1, 1)] * 3])
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "new", "rows.json")
             rows.write_json(path, [row])

@@ -12,7 +12,7 @@ die() {
 mdadm --quiet --build /dev/md0 --level=0 --raid-devices=4 --chunk=512 \
 	/dev/nvme0n1 /dev/nvme1n1 /dev/nvme2n1 /dev/nvme3n1 || die "mdadm failed"
 # The host's memory behind the drives is there from the start.
-dd if=/dev/zero of=/dev/md0 bs=1M 2> /dev/null
+writer -s 1536m -L 1m /dev/md0 || die "cannot write to the array"
 mkfs.xfs -q -f -K /dev/md0 || die "mkfs.xfs failed"
 mount -t xfs /dev/md0 /mnt || die "cannot mount XFS"
 sync

@@ -62,21 +62,17 @@ def exact_row(name, bs, device, unit, base, patched, gate=None, jobs=1,
                len(ratios), verdict, note)
 
 
-def paired_row(name, bs, jobs, device, unit, pairs):
-    """A row from interleaved (base, patched) pairs of a noisy measurement."""
-    ratios = [patched / base for base, patched in pairs]
-    middle, low, high = stats.median_interval(ratios)
-    verdict, note = gates.judge_interval(middle, low, high, len(ratios))
+def paired_row(name, bs, jobs, device, unit, groups):
+    """A row from interleaved (base, patched) pairs of a noisy measurement; the
+    pairs of one group come from the same two boots."""
+    middle, low, high = stats.median_interval(
+        [[patched / base for base, patched in group] for group in groups])
+    pairs = [pair for group in groups for pair in group]
+    verdict, note = gates.judge_interval(middle, low, high, len(pairs))
     return Row(name, bs, jobs, device, unit,
                statistics.median(base for base, _ in pairs),
                statistics.median(patched for _, patched in pairs),
-               middle, low, high, len(ratios), verdict, note)
-
-
-def missing_row(name, bs, device, unit, note, verdict=FAIL):
-    """A row that could not be measured."""
-    return Row(name, bs, 1, device, unit, None, None, None, None, None, 0,
-               verdict, note)
+               middle, low, high, len(pairs), verdict, note)
 
 
 def _figure(row, value):

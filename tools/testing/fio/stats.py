@@ -14,18 +14,30 @@ CONFIDENCE = 0.95
 MIN_PAIRS = 6
 
 
-def median_interval(values, resamples=RESAMPLES, seed=SEED):
-    """The median of values and its bootstrap interval: (median, low, high).
+def _resample(rng, groups):
+    """A bootstrap sample: groups with replacement, then values inside each."""
+    sample = []
+    for group in rng.choices(groups, k=len(groups)):
+        sample += rng.choices(group, k=len(group))
+    return sample
 
+
+def median_interval(groups, resamples=RESAMPLES, seed=SEED):
+    """The median of all values and its bootstrap interval: (median, low, high).
+
+    Values of one group (pairs of the same two boots) resemble each other more
+    than those of different groups, so that groups are resampled as well; to
+    treat all values as independent would make the interval too narrow.
     With fewer than MIN_PAIRS values the interval is (0, inf): nothing is known.
     """
+    values = [value for group in groups for value in group]
     if not values:
         raise ValueError("no values")
     middle = statistics.median(values)
     if len(values) < MIN_PAIRS:
         return middle, 0.0, math.inf
     rng = random.Random(seed)
-    medians = sorted(statistics.median(rng.choices(values, k=len(values)))
+    medians = sorted(statistics.median(_resample(rng, groups))
                      for _ in range(resamples))
     tail = (1 - CONFIDENCE) / 2
     low = medians[int(tail * resamples)]
