@@ -206,6 +206,7 @@ def refresh(repo, entries):
 
 def export(target, entries):
     """Mailable patches with a cover letter."""
+    target = target.resolve()
     cover = (TOP / "Documentation/cover-letter.txt").read_text()
     subject, _, body = cover.partition("\n\n")
     if target.exists():

@@ -9,23 +9,26 @@
 # null_blk that kept its data would add the price of copying them to both
 # kernels and hide part of the difference.  Files are laid out beforehand.
 #
-# bandwidth.sh LATENCY_NS SECTION:JOBS:SIZE_MIB...: sections of jobs.fio
+# bandwidth.sh LATENCY_NS NAME:JOBS:SIZE_MIB:ROUNDS...: NAME-1 to NAME-ROUNDS are
+# sections of jobs.fio
 
-# shellcheck source=tools/testing/fio/raid.sh
 . /vm/raid.sh
 
-# run_job SECTION JOBS SIZE_MIB
-run_job() {
+# layout JOBS SIZE_MIB
+layout() {
 	job=0
-	while [ "$job" -lt "$2" ]; do
-		writer -s "$3m" -L 1m "/mnt/write.$job" || die "no layout"
+	while [ "$job" -lt "$1" ]; do
+		writer -s "$2m" -L 1m "/mnt/write.$job" || die "no layout"
 		job=$((job + 1))
 	done
+}
+
+# run_job SECTION
+run_job() {
 	sync
 	echo 3 > /proc/sys/vm/drop_caches
 	fio --output-format=json --output="/results/$1.json" --section="$1" \
 		/vm/jobs.fio || die "fio failed: $1"
-	rm /mnt/write.*
 }
 
 shift_start
@@ -33,8 +36,12 @@ null_raid 0 2 "$1"
 shift
 xfs_realtime 0 /mnt 2m
 for word in "$@"; do
-	IFS=: read -r section jobs size << END
+	IFS=: read -r name jobs size rounds << END
 $word
 END
-	run_job "$section" "$jobs" "$size"
+	layout "$jobs" "$size"
+	for round in $(seq "$rounds"); do
+		run_job "$name-$round"
+	done
+	rm /mnt/write.*
 done

@@ -279,7 +279,7 @@ class Parsing(unittest.TestCase):
                 bench.fio_mib_per_s(text, "x")
 
     def test_job_file_has_a_section_for_each_job(self):
-        text = bench.job_file(bench.NVME_CELLS, 3)
+        text = bench.job_file(dict.fromkeys(bench.NVME_CELLS, 3))
         self.assertEqual(text.count("\nstonewall"), 18)
         self.assertIn("\n[64k-4-3]\nstonewall\nbs=64k\n", text)
         self.assertIn("\nend_fsync=1\n", text)
