@@ -11,15 +11,20 @@
  *   # writeback_bench: end single ns=N
  *   # writeback_bench: end only ns=N
  *   # writeback_bench: end folios=N ns=N per_folio=N
- *   # writeback_bench: hold layout=NAME ns=N folios=N
+ *   # writeback_bench: hold layout=NAME ns=N irqs_off_ns=N folios=N
  *   # writeback_bench: hold_max ns=N folios=N
  *
- * All are medians, but for hold_max: that is the longest call with a full batch.
- * It bounds the time that interrupts are off for one hold of the i_pages lock.
- * Waking waiters and rotating folios happens outside the hold: there are none.
+ * All are medians, but for irqs_off_ns: that is the longest time for which a call
+ * with a full batch keeps interrupts off, and hold_max is the longest of these.
+ * It contains the longest hold of the i_pages lock. A timer that expires during
+ * the call finds it, by how late it runs: the call is repeated with the timer set
+ * to each point of it, a step apart, so that at most a step can be missed, which
+ * is added.
  */
 #include <kunit/test.h>
+#include <linux/delay.h>
 #include <linux/fs.h>
+#include <linux/hrtimer.h>
 #include <linux/irqflags.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
@@ -33,6 +38,9 @@
 #define WBB_WARM_UP	4
 #define WBB_ROUNDS	65
 #define WBB_HOLD_ROUNDS	9
+
+/* From one expiry of the timer to the next: nanoseconds, at least. */
+#define WBB_STEP	200
 
 /* Index of the folio that stays under writeback. */
 #define WBB_SENTINEL	40
@@ -247,14 +255,83 @@ static bool wbb_lay_out(struct kunit *test, struct inode *inode,
 	       folio_zonenum(folios[0]) != folio_zonenum(folios[1]);
 }
 
-/* Print the median of one layout. Returns the longest call. */
+/**
+ * struct wbb_alarm - A timer that notes how late it runs.
+ * @timer: The timer.
+ * @late: Nanoseconds from its expiry to its function.
+ * @done: The function has run.
+ */
+struct wbb_alarm {
+	struct hrtimer timer;
+	s64 late;
+	bool done;
+};
+
+static enum hrtimer_restart wbb_ring(struct hrtimer *timer)
+{
+	struct wbb_alarm *alarm = container_of(timer, struct wbb_alarm, timer);
+
+	alarm->late = ktime_get_mono_fast_ns() -
+		      ktime_to_ns(hrtimer_get_expires(timer));
+	WRITE_ONCE(alarm->done, true);
+	return HRTIMER_NORESTART;
+}
+
+/* How late a timer is that expires @delay after now, while a batch ends. */
+static s64 wbb_late(struct wbb_alarm *alarm, struct folio_batch *fbatch,
+		u64 delay)
+{
+	WRITE_ONCE(alarm->done, false);
+	hrtimer_start(&alarm->timer,
+		      ns_to_ktime(ktime_get_mono_fast_ns() + delay),
+		      HRTIMER_MODE_ABS_PINNED_HARD);
+	if (fbatch)
+		folios_end_writeback(fbatch);
+	while (!READ_ONCE(alarm->done))
+		cpu_relax();
+	return alarm->late;
+}
+
+/* How long a call that takes @ns keeps interrupts off at a stretch. */
+static u64 wbb_irqs_off(struct folio **folios, u64 ns)
+{
+	struct folio_batch fbatch;
+	struct wbb_alarm alarm;
+	s64 idle = S64_MAX, longest = 0;
+	u64 delay, step = max_t(u64, WBB_STEP, div_u64(ns, 100));
+	unsigned int i;
+
+	hrtimer_init_on_stack(&alarm.timer, CLOCK_MONOTONIC,
+			      HRTIMER_MODE_ABS_PINNED_HARD);
+	alarm.timer.function = wbb_ring;
+	preempt_disable();
+	for (i = 0; i < WBB_HOLD_ROUNDS; i++)
+		idle = min(idle, wbb_late(&alarm, NULL, 20 * step));
+	preempt_enable();
+
+	/* Setting the timer takes a part of the delay. */
+	for (delay = step; delay < 2 * ns + 20 * step; delay += step) {
+		wbb_restart(folios, PAGEVEC_SIZE);
+		folio_batch_init(&fbatch);
+		for (i = 0; i < PAGEVEC_SIZE; i++)
+			folio_batch_add(&fbatch, folios[i]);
+		preempt_disable();
+		longest = max(longest, wbb_late(&alarm, &fbatch, delay));
+		preempt_enable();
+	}
+	hrtimer_cancel(&alarm.timer);
+	destroy_hrtimer_on_stack(&alarm.timer);
+	return max(longest - idle, 0) + step;
+}
+
+/* Print the figures of one layout. Returns the longest time without interrupts. */
 static u64 wbb_hold(struct kunit *test, const struct wbb_layout *layout)
 {
 	struct wbf_fs *fs = wbf_fs_create(test);
 	struct inode *inode = wbf_inode_create(test, fs, NULL);
 	struct folio *folios[PAGEVEC_SIZE];
 	u64 clock = wbb_clock_cost();
-	u64 longest = 0;
+	u64 ns, irqs_off = 0;
 	unsigned int i;
 
 	if (!wbb_lay_out(test, inode, layout, folios)) {
@@ -265,14 +342,25 @@ static u64 wbb_hold(struct kunit *test, const struct wbb_layout *layout)
 	for (i = 0; i < WBB_HOLD_ROUNDS; i++) {
 		wbb_restart(folios, PAGEVEC_SIZE);
 		wbb_samples[i] = wbb_time_batch(folios, PAGEVEC_SIZE, clock);
-		longest = max(longest, wbb_samples[i]);
 	}
-	pr_info("# writeback_bench: hold layout=%s ns=%llu folios=%u\n",
-		layout->name, wbb_median(wbb_samples, WBB_HOLD_ROUNDS),
-		PAGEVEC_SIZE);
+	ns = wbb_median(wbb_samples, WBB_HOLD_ROUNDS);
+	irqs_off = wbb_irqs_off(folios, ns);
+	pr_info("# writeback_bench: hold layout=%s ns=%llu irqs_off_ns=%llu folios=%u\n",
+		layout->name, ns, irqs_off, PAGEVEC_SIZE);
 out:
 	wbf_inode_release(test, inode);
-	return longest;
+	return irqs_off;
+}
+
+/* Soon after boot, timers still expire with the tick. */
+static void wbb_wait_for_timers(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < 100 && hrtimer_resolution > 1; i++)
+		msleep(20);
+	if (hrtimer_resolution > 1)
+		kunit_skip(test, "needs high resolution timers");
 }
 
 static void folios_end_writeback_longest_hold(struct kunit *test)
@@ -280,6 +368,7 @@ static void folios_end_writeback_longest_hold(struct kunit *test)
 	u64 longest = 0;
 	unsigned int i;
 
+	wbb_wait_for_timers(test);
 	for (i = 0; i < ARRAY_SIZE(wbb_layouts); i++)
 		longest = max(longest, wbb_hold(test, &wbb_layouts[i]));
 	KUNIT_EXPECT_GT(test, longest, 0);

@@ -135,7 +135,7 @@ def bench_rows(base, patched):
             gate = gates.SINGLE_FOLIO
         elif name == HOLD:
             unit, gate = "instructions", gates.HOLD
-            note = "of base: 31 short holds one after the other"
+            note = "interrupts off at a stretch"
         found.append(rows.exact_row(
             name, "4k", "kunit", unit, [each[name] for each in base],
             [each[name] for each in patched], gate, note=note))

@@ -42,9 +42,6 @@ INIT_RAN = "vm-init: start"
 # lets a script write to the log without being rate limited.
 PARAMS = ("console=ttyS0 panic=-1 printk.time=1 printk.devkmsg=on "
           "kunit.enable=0 null_blk.nr_devices=0 brd.rd_nr=0")
-# QEMU 7.2 lowers a drive's pin interrupt late: the kernel would see thousands of
-# interrupts that nobody caused and switch the line off.  MSI has no such trouble.
-NVME_PARAMS = "noirqdebug"
 KVM_NODE = os.environ.get("VM_KVM_NODE", "/dev/kvm")
 QEMU = os.environ.get("VM_QEMU", "qemu-system-x86_64")
 PROBE_SECONDS = int(os.environ.get("VM_KVM_SECONDS", "10"))
@@ -260,8 +257,7 @@ def serial_args(pipes):
 
 def kernel_params(opts):
     """Return the kernel command line; the caller's words come last and win."""
-    nvme = NVME_PARAMS if opts.nvme else ""
-    return " ".join(filter(None, (PARAMS, nvme, opts.append)))
+    return " ".join(filter(None, (PARAMS, opts.append)))
 
 
 def find_qemu():
