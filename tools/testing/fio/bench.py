@@ -31,6 +31,10 @@ import rows                         # noqa: E402
 
 MIB_PER_S = "MiB/s"
 LATENCY_NS = 20000
+NVME_TIMEOUT = 500                  # seconds; a busy host takes long
+# Two vCPUs and the emulated drives share the host's CPUs and one lock of the
+# emulator: a vCPU can stand still for many seconds without fault of the guest.
+STALL_TIMEOUT = "rcupdate.rcu_cpu_stall_timeout=100"
 
 
 @dataclass(frozen=True)
@@ -52,33 +56,46 @@ class Cell:
 NVME_CELLS = (Cell("4k", 1, 128), Cell("4k", 4, 32), Cell("64k", 1, 384),
               Cell("64k", 4, 96), Cell("1m", 1, 384), Cell("1m", 4, 96))
 # The deterministic rows: {cell: rounds}.  fio counts in milliseconds of guest
-# time, so that these jobs have to be long.  The order in which four jobs of 1 MiB
-# writes are throttled moves the result by 1 %, which takes more rounds.
+# time, so that these jobs have to be long.  The order in which four jobs are
+# throttled moves a result by up to 1 %, which takes more rounds.
 BANDWIDTH_CELLS = {Cell("4k", 1, 256): 1, Cell("4k", 4, 64): 3,
-                   Cell("64k", 1, 1536): 1, Cell("64k", 4, 384): 3,
+                   Cell("64k", 1, 1536): 1, Cell("64k", 4, 384): 5,
                    Cell("1m", 1, 2048): 1, Cell("1m", 4, 512): 9}
 
 
 @dataclass(frozen=True)
 class Mode:
     """How much to measure.  The number of pairs is fixed before the run."""
-    boots: int          # boots of each kernel on NVMe
-    rounds: int         # jobs of each cell in one boot
+    boots: int          # boots of each kernel on NVMe; many short ones, as the
+    rounds: int         # host drifts; rounds is jobs of each cell in one boot
+    repeats: int        # boots of each kernel for deterministic bandwidth
     cost_rows: tuple
     locks: bool
-    nvme_seconds: int   # estimate for one NVMe boot
-    note: str
+    note: str = ""
 
     def pairs(self):
         return self.boots * self.rounds
 
+    def estimate(self):
+        """Seconds that a run takes on a quiet 2-core machine."""
+        nvme = 2 * self.boots * (NVME_BOOT_SECONDS
+                                 + self.rounds * NVME_ROUND_SECONDS)
+        costs = (cost.REPEATS * cost.SECONDS_PER_REPEAT
+                 * len(self.cost_rows) / len(cost.ALL))
+        return int(nvme + self.repeats * BANDWIDTH_SECONDS + costs + 25
+                   + (LOCKS_SECONDS if self.locks else 0))
+
+
+# On a quiet 2-core machine.
+NVME_BOOT_SECONDS, NVME_ROUND_SECONDS = 12, 5.5
+BANDWIDTH_SECONDS, LOCKS_SECONDS = 60, 60
 
 MODES = {
-    "quick": Mode(1, 6, cost.HEADLINE, False, 40,
-                  "quick: 6 pairs from one boot of each kernel can only show "
-                  "differences far larger than the scatter of single runs"),
-    "default": Mode(5, 8, cost.ALL, True, 55, ""),
-    "full": Mode(20, 10, cost.ALL, True, 65, ""),
+    "quick": Mode(2, 3, 1, cost.HEADLINE, False,
+                  "quick mode: the 6 pairs of an NVMe row only show differences "
+                  "far larger than the scatter of single runs"),
+    "default": Mode(7, 4, 2, cost.ALL, True),
+    "full": Mode(25, 4, 2, cost.ALL, True),
 }
 
 
@@ -148,8 +165,9 @@ def nvme_boot(label, kernel, out, number, mode):
     """fio on emulated NVMe; the timeout allows for a busy machine."""
     return fio_boot(label, kernel, "nvme.sh",
                     os.path.join(out, f"nvme-{label}-{number}"), [],
-                    ["--nvme", "4:384", "--smp", "2", "--mem", "2048"],
-                    mode.nvme_seconds * 10,
+                    ["--nvme", "4:384", "--smp", "2", "--mem", "2048",
+                     "--append", STALL_TIMEOUT],
+                    NVME_TIMEOUT,
                     job_file(dict.fromkeys(NVME_CELLS, mode.rounds),
                              ["unlink=1"]))
 
@@ -197,7 +215,7 @@ def bandwidth_values(boot):
             for cell, rounds in BANDWIDTH_CELLS.items()}
 
 
-def measure_bandwidth(kernels, out, progress, repeats=2):
+def measure_bandwidth(kernels, repeats, out, progress):
     """Deterministic bandwidth rows."""
     boots = [bandwidth_boot(label, kernel, out, number)
              for number in range(repeats) for label, kernel in kernels.items()]
@@ -251,13 +269,6 @@ def keep_config(label, kernel, out):
         shutil.copyfile(config, os.path.join(out, f"config-{label}"))
 
 
-def estimate(mode):
-    """Seconds that the whole run takes on a quiet 2-core machine."""
-    cost_seconds = 2 * cost.SECONDS_PER_REPEAT * len(mode.cost_rows) / len(cost.ALL)
-    return int(2 * mode.boots * mode.nvme_seconds + 60 + cost_seconds + 25
-               + (60 if mode.locks else 0))
-
-
 def measure(args, mode, out):
     kernels = {"base": args.base, "patched": args.patched}
     lock_kernels = {"base": args.kunit_base, "patched": args.kunit}
@@ -270,11 +281,11 @@ def measure(args, mode, out):
     guest.build_writer()
     for label, kernel in kernels.items():
         keep_config(label, kernel, out)
-    progress = Progress(estimate(mode))
+    progress = Progress(mode.estimate())
     progress.say(f"fio on NVMe, {mode.pairs()} pairs of each row")
     found = measure_nvme(kernels, mode, out, progress)
     progress.say("fio on null_blk with latency")
-    found += measure_bandwidth(kernels, out, progress)
+    found += measure_bandwidth(kernels, mode.repeats, out, progress)
     found += cost.measure(args.base, args.patched, os.path.join(out, "cost"),
                           wanted=mode.cost_rows)
     if mode.locks:
