@@ -303,8 +303,7 @@ static void xas_clear_mark_range_keeps_what_is_outside(struct kunit *test)
 }
 
 /* The last mark below a node takes the mark of each node above it along. */
-static void xas_clear_mark_range_clears_the_parents_with_the_last(
-		struct kunit *test)
+static void xas_clear_mark_range_clears_parents(struct kunit *test)
 {
 	struct xm_model *model = xm_create(test, 0);
 	unsigned long far = 1UL << 20;
@@ -343,7 +342,7 @@ static struct kunit_case xarray_marks_cases[] = {
 	KUNIT_CASE_PARAM(xas_clear_mark_range_matches_model,
 			 xm_model_gen_params),
 	KUNIT_CASE(xas_clear_mark_range_keeps_what_is_outside),
-	KUNIT_CASE(xas_clear_mark_range_clears_the_parents_with_the_last),
+	KUNIT_CASE(xas_clear_mark_range_clears_parents),
 	KUNIT_CASE(xas_clear_mark_range_takes_part_of_a_large_entry),
 	{}
 };
