@@ -10,6 +10,16 @@ struct bdi_writeback;
 struct folio;
 
 /**
+ * wb_inode_writeback_start - An inode of this wb has its first folio under
+ *	writeback.
+ * @wb: The writeback structure that the inode is attached to.
+ *
+ * Context: Any context.  The caller holds the i_pages lock of the inode's
+ * mapping, which keeps the inode on @wb.
+ */
+void wb_inode_writeback_start(struct bdi_writeback *wb);
+
+/**
  * wb_inode_writeback_end - An inode of this wb has no folio under writeback.
  * @wb: The writeback structure that the inode is attached to.
  *

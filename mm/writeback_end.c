@@ -150,7 +150,7 @@ static __always_inline void end_writeback_bound(struct folio **folios,
 	if (nr == 1 || likely(!sum->mixed))
 		folio_account_written(folios[0], sum->pages);
 	else
-		folios_account_written(folios, nr);
+		folios_account(folios, nr, folio_account_written);
 }
 
 /* Take what is needed to touch a folio after its end. */

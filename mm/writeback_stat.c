@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Statistics of folios that leave writeback together.
+ * Statistics of folios whose writeback state changes together.
  *
  * A folio is counted for its memcg, its node and its zone.  Neighbours in a file
  * mostly share all three, so their pages are summed while they do, and each sum
@@ -59,17 +59,19 @@ void folio_account_written(struct folio *folio, long nr)
 }
 
 /**
- * folios_account_written - Count folios whose writeback has ended.
+ * folios_account - Count folios whose writeback state has changed.
  * @folios: The folios, in any order.  The caller holds a reference on each.
  * @nr: Number of entries of @folios, at least 1.
+ * @account: Counts pages of a folio, and of others that use the same counters.
  *
- * Does what folio_account_written() does, once per run of folios that use the
- * same counters.  Interrupts are off for one run at a time, not for the batch.
+ * Calls @account once per run of folios that use the same counters.  Interrupts
+ * are off for one run at a time, not for the batch.
  *
  * Context: Any context.  The folios are bound to their memcgs, by
  * folios_memcg_trylock().
  */
-void folios_account_written(struct folio **folios, unsigned int nr)
+void folios_account(struct folio **folios, unsigned int nr,
+		void (*account)(struct folio *folio, long nr))
 {
 	struct folio *first = folios[0];
 	unsigned int i;
@@ -77,11 +79,11 @@ void folios_account_written(struct folio **folios, unsigned int nr)
 
 	for (i = 0; i < nr; i++) {
 		if (folio_counters_differ(first, folios[i])) {
-			folio_account_written(first, pages);
+			account(first, pages);
 			first = folios[i];
 			pages = 0;
 		}
 		pages += folio_nr_pages(folios[i]);
 	}
-	folio_account_written(first, pages);
+	account(first, pages);
 }

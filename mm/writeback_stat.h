@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Statistics of folios that leave writeback together. */
+/* Statistics of folios whose writeback state changes together. */
 #ifndef _MM_WRITEBACK_STAT_H
 #define _MM_WRITEBACK_STAT_H
 
@@ -61,6 +61,7 @@ static inline void folios_memcg_unlock(void)
 }
 
 void folio_account_written(struct folio *folio, long nr);
-void folios_account_written(struct folio **folios, unsigned int nr);
+void folios_account(struct folio **folios, unsigned int nr,
+		void (*account)(struct folio *folio, long nr));
 
 #endif /* _MM_WRITEBACK_STAT_H */

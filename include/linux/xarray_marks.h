@@ -10,6 +10,10 @@
 
 #include <linux/xarray.h>
 
+void xas_set_mark_range(struct xa_state *xas, unsigned long last,
+		xa_mark_t mark);
+unsigned int xas_copy_mark_range(struct xa_state *xas, unsigned long last,
+		xa_mark_t from, xa_mark_t to, unsigned int limit);
 void xas_clear_mark_range(struct xa_state *xas, unsigned long last,
 		xa_mark_t mark);
 

@@ -234,6 +234,7 @@ static int iie_write(struct iie_file *file, unsigned int first,
 	for (i = first; i <= last; i++) {
 		slot = &model->slots[i];
 		file->pending[i] = iie_mapped_bytes(file, slot);
+		wb_model_cleaned(model, slot);
 		wb_model_started(model, slot, false);
 		if (!file->pending[i])
 			wb_model_ended(model, slot);
@@ -412,18 +413,75 @@ static void iomap_finish_ioend_with_folio_in_many_bios(struct kunit *test)
 	iie_destroy(file);
 }
 
+struct iie_block_row {
+	const char *desc;
+	unsigned int blkbits;
+};
+
+static const struct iie_block_row iie_blocks[] = {
+	{ .desc = "several blocks in a folio", .blkbits = 10 },
+	{ .desc = "one block in a folio", .blkbits = PAGE_SHIFT },
+};
+
+KUNIT_ARRAY_PARAM_DESC(iie_block, iie_blocks, desc);
+
 /* Folios without blocks end without a bio, beside others that have one. */
 static void iomap_writepages_with_hole(struct kunit *test)
 {
-	struct iie_file *file = iie_create(test, 1, 10);
+	const struct iie_block_row *row = test->param_value;
+	struct iie_file *file = iie_create(test, 1, row->blkbits);
+	bool part = row->blkbits < PAGE_SHIFT;
 
 	iie_map(file, 3 * PAGE_SIZE, 0);
-	iie_map(file, 2 * PAGE_SIZE + 1024, IOMAP_NULL_ADDR);
+	iie_map(file, 2 * PAGE_SIZE + (part ? 1024 : 0), IOMAP_NULL_ADDR);
 	iie_add_folios(file, 8, 0);
 	iie_write_all(file);
+	KUNIT_EXPECT_FALSE(test, iie_under_writeback(file, 4));
 	KUNIT_EXPECT_TRUE(test, iie_under_writeback(file, 5));
 	while (wbf_disk_queued(file->disk))
 		iie_complete(file, 0, BLK_STS_OK);
+	iie_destroy(file);
+}
+
+/*
+ * Folios behind the end of the file are cleaned, but their writeback does not
+ * start. The data of the one across it are written, and no more of it counts.
+ */
+static void iomap_writepages_beyond_eof(struct kunit *test)
+{
+	const struct iie_block_row *row = test->param_value;
+	struct iie_file *file = iie_create(test, 1, row->blkbits);
+	struct wb_model *model = file->model;
+	loff_t size = 5 * PAGE_SIZE + 100;
+	struct writeback_control wbc = {
+		.sync_mode	= WB_SYNC_NONE,
+		.nr_to_write	= LONG_MAX,
+		.range_end	= LLONG_MAX,
+	};
+	struct bio *bio;
+	unsigned int i;
+	int error;
+
+	iie_add_folios(file, 12, 0);
+	i_size_write(model->inode, size);
+	error = filemap_fdatawrite_wbc(model->inode->i_mapping, &wbc);
+	KUNIT_EXPECT_EQ(test, 0, error);
+	KUNIT_EXPECT_EQ(test, LONG_MAX - 12, wbc.nr_to_write);
+	for (i = 0; i < 12; i++) {
+		wb_model_cleaned(model, &model->slots[i]);
+		KUNIT_EXPECT_FALSE(test,
+				   folio_test_locked(model->slots[i].folio));
+		if (i > 5)
+			continue;
+		wb_model_started(model, &model->slots[i], false);
+		file->pending[i] = i < 5 ? PAGE_SIZE : 1UL << row->blkbits;
+	}
+	wb_model_check(model, "submitted");
+
+	KUNIT_ASSERT_EQ(test, 1, wbf_disk_queued(file->disk));
+	bio = bio_list_peek(&file->disk->bios);
+	KUNIT_EXPECT_EQ(test, size, iomap_ioend_from_bio(bio)->io_size);
+	iie_complete(file, 0, BLK_STS_OK);
 	iie_destroy(file);
 }
 
@@ -493,7 +551,8 @@ static void iomap_writepages_with_prepare_error(struct kunit *test)
 /* Blocks of one folio cannot be mapped: those before it end with the error. */
 static void iomap_writepages_with_map_error(struct kunit *test)
 {
-	struct iie_file *file = iie_create(test, 1, 10);
+	const struct iie_block_row *row = test->param_value;
+	struct iie_file *file = iie_create(test, 1, row->blkbits);
 	struct wb_model *model = file->model;
 	unsigned int i;
 
@@ -505,6 +564,76 @@ static void iomap_writepages_with_map_error(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, wbf_disk_queued(file->disk));
 	for (i = 0; i < 6; i++)
 		wb_model_ended(model, &model->slots[i]);
+	wb_model_check(model, "failed");
+	KUNIT_EXPECT_EQ(test, -EIO,
+			filemap_check_errors(model->inode->i_mapping));
+	iie_destroy(file);
+}
+
+/* The same in the middle, for data integrity: those behind it are written. */
+static void iomap_writepages_goes_on_after_map_error(struct kunit *test)
+{
+	const struct iie_block_row *row = test->param_value;
+	struct iie_file *file = iie_create(test, 1, row->blkbits);
+	struct wb_model *model = file->model;
+	unsigned int i;
+
+	iie_map(file, 5 * PAGE_SIZE, 0);
+	iie_map(file, PAGE_SIZE, SZ_1M);
+	iie_map(file, 4 * PAGE_SIZE, SZ_2M);
+	file->extents[1].error = -EIO;
+	iie_add_folios(file, 20, 0);
+	KUNIT_EXPECT_EQ(test, -EIO, iie_write(file, 0, 19));
+	/* Two bios were sent; the last one was not, and ended with the error. */
+	wb_model_ended(model, &model->slots[5]);
+	for (i = 10; i < 20; i++)
+		wb_model_ended(model, &model->slots[i]);
+	wb_model_check(model, "failed");
+	KUNIT_ASSERT_EQ(test, 2, wbf_disk_queued(file->disk));
+	iie_complete(file, 0, BLK_STS_OK);
+	iie_complete(file, 0, BLK_STS_OK);
+	KUNIT_EXPECT_EQ(test, -EIO,
+			filemap_check_errors(model->inode->i_mapping));
+	iie_destroy(file);
+}
+
+/*
+ * The same in the background: writing stops, and those behind are as they were,
+ * with the mark that a concurrent fsync() has set.
+ */
+static void iomap_writepages_stops_at_map_error(struct kunit *test)
+{
+	const struct iie_block_row *row = test->param_value;
+	struct iie_file *file = iie_create(test, 1, row->blkbits);
+	struct wb_model *model = file->model;
+	struct writeback_control wbc = {
+		.sync_mode	= WB_SYNC_NONE,
+		.nr_to_write	= LONG_MAX,
+		.range_cyclic	= 1,
+	};
+	unsigned int i;
+	int error;
+
+	iie_map(file, 5 * PAGE_SIZE, 0);
+	iie_map(file, PAGE_SIZE, SZ_1M);
+	file->extents[1].error = -EIO;
+	iie_add_folios(file, 20, 0);
+	wb_model_tag(model, 0, 19);
+	error = filemap_fdatawrite_wbc(model->inode->i_mapping, &wbc);
+	KUNIT_EXPECT_EQ(test, -EIO, error);
+	KUNIT_EXPECT_EQ(test, 0, wbf_disk_queued(file->disk));
+	KUNIT_EXPECT_EQ(test, LONG_MAX - 6, wbc.nr_to_write);
+	KUNIT_EXPECT_EQ(test, 6, model->inode->i_mapping->writeback_index);
+
+	for (i = 0; i < 20; i++) {
+		KUNIT_EXPECT_FALSE(test,
+				   folio_test_locked(model->slots[i].folio));
+		if (i >= 6)
+			continue;
+		wb_model_cleaned(model, &model->slots[i]);
+		wb_model_started(model, &model->slots[i], false);
+		wb_model_ended(model, &model->slots[i]);
+	}
 	wb_model_check(model, "failed");
 	KUNIT_EXPECT_EQ(test, -EIO,
 			filemap_check_errors(model->inode->i_mapping));
@@ -748,10 +877,15 @@ static struct kunit_case iomap_ioend_cases[] = {
 	KUNIT_CASE_PARAM(iomap_finish_ioend_keeps_partial_folio_out,
 			 iie_order_gen_params),
 	KUNIT_CASE(iomap_finish_ioend_with_folio_in_many_bios),
-	KUNIT_CASE(iomap_writepages_with_hole),
+	KUNIT_CASE_PARAM(iomap_writepages_with_hole, iie_block_gen_params),
+	KUNIT_CASE_PARAM(iomap_writepages_beyond_eof, iie_block_gen_params),
 	KUNIT_CASE_PARAM(iomap_finish_ioend_with_error, iie_error_gen_params),
 	KUNIT_CASE(iomap_writepages_with_prepare_error),
-	KUNIT_CASE(iomap_writepages_with_map_error),
+	KUNIT_CASE_PARAM(iomap_writepages_with_map_error, iie_block_gen_params),
+	KUNIT_CASE_PARAM(iomap_writepages_goes_on_after_map_error,
+			 iie_block_gen_params),
+	KUNIT_CASE_PARAM(iomap_writepages_stops_at_map_error,
+			 iie_block_gen_params),
 	KUNIT_CASE(iomap_finish_ioends_with_merged_chain),
 	KUNIT_CASE(iomap_finish_ioends_with_error_in_chain),
 	KUNIT_CASE(iomap_finish_ioend_on_two_cpus),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit micro-benchmark for the end of folio writeback.
+ * KUnit micro-benchmark for the accounting of folio writeback.
  *
  * Prints nanoseconds: in an emulator whose clock counts instructions, that is
  * instructions, exactly. Each call is timed with interrupts off, and the cost of
@@ -11,11 +11,15 @@
  *   # writeback_bench: end single ns=N
  *   # writeback_bench: end only ns=N
  *   # writeback_bench: end folios=N ns=N per_folio=N
+ *   # writeback_bench: all single ns=N
+ *   # writeback_bench: all folios=N ns=N per_folio=N
  *   # writeback_bench: hold layout=NAME ns=N irqs_off_ns=N folios=N
  *   # writeback_bench: hold_max ns=N folios=N
  *
- * All are medians, but for irqs_off_ns: that is the longest time for which a call
- * with a full batch keeps interrupts off, and hold_max is the longest of these.
+ * "end" is the end of writeback, "all" is clearing the dirty flag, starting and
+ * ending writeback. All are medians, but for irqs_off_ns: that is the longest time
+ * for which starting or ending a full batch keeps interrupts off, and hold_max is
+ * the longest of these.
  * It contains the longest hold of the i_pages lock. A timer that expires during
  * the call finds it, by how late it runs: the call is repeated with the timer set
  * to each point of it, a step apart, so that at most a step can be missed, which
@@ -31,7 +35,9 @@
 #include <linux/pagevec.h>
 #include <linux/sort.h>
 #include <linux/timekeeping.h>
+#include <linux/writeback.h>
 #include <linux/writeback_batch.h>
+#include <linux/writeback_start.h>
 
 #include "writeback_fixture.h"
 
@@ -206,6 +212,90 @@ static void folios_end_writeback_cost_of_batch(struct kunit *test)
 		size->nr, ns, div_u64(ns, size->nr));
 }
 
+/* Clear, start and end */
+
+static u64 wbb_time_all_single(struct folio *folio, u64 clock)
+{
+	u64 start, ns;
+
+	folio_lock(folio);
+	local_irq_disable();
+	start = ktime_get_mono_fast_ns();
+	folio_clear_dirty_for_io(folio);
+	folio_start_writeback(folio);
+	folio_end_writeback(folio);
+	ns = ktime_get_mono_fast_ns() - start;
+	local_irq_enable();
+	folio_unlock(folio);
+	return wbb_less(ns, clock);
+}
+
+static u64 wbb_time_all(struct folio **folios, unsigned int nr, u64 clock)
+{
+	struct folio_batch fbatch;
+	u64 start, ns;
+	unsigned int i;
+
+	folio_batch_init(&fbatch);
+	for (i = 0; i < nr; i++) {
+		folio_lock(folios[i]);
+		folio_batch_add(&fbatch, folios[i]);
+	}
+	local_irq_disable();
+	start = ktime_get_mono_fast_ns();
+	folios_clear_dirty_for_io(&fbatch);
+	folios_start_writeback(&fbatch);
+	folios_end_writeback(&fbatch);
+	ns = ktime_get_mono_fast_ns() - start;
+	local_irq_enable();
+	for (i = 0; i < nr; i++)
+		folio_unlock(folios[i]);
+	return wbb_less(ns, clock);
+}
+
+static void folio_writeback_cost_of_one(struct kunit *test)
+{
+	struct folio *folios[PAGEVEC_SIZE];
+	u64 clock = wbb_clock_cost();
+	unsigned int i;
+	u64 ns;
+
+	wbb_file(test, folios, true);
+	for (i = 0; i < WBB_WARM_UP + WBB_ROUNDS; i++) {
+		wbf_folio_dirty(folios[0]);
+		wbb_samples[i < WBB_WARM_UP ? 0 : i - WBB_WARM_UP] =
+			wbb_time_all_single(folios[0], clock);
+		KUNIT_ASSERT_FALSE(test, folio_test_dirty(folios[0]));
+	}
+	ns = wbb_median(wbb_samples, WBB_ROUNDS);
+	KUNIT_EXPECT_GT(test, ns, 0);
+	pr_info("# writeback_bench: all single ns=%llu\n", ns);
+}
+
+static void folios_writeback_cost_of_batch(struct kunit *test)
+{
+	const struct wbb_size *size = test->param_value;
+	struct folio *folios[PAGEVEC_SIZE];
+	u64 clock = wbb_clock_cost();
+	unsigned int i, j;
+	u64 ns;
+
+	wbb_file(test, folios, true);
+	for (i = 0; i < WBB_WARM_UP + WBB_ROUNDS; i++) {
+		for (j = 0; j < size->nr; j++)
+			wbf_folio_dirty(folios[j]);
+		wbb_samples[i < WBB_WARM_UP ? 0 : i - WBB_WARM_UP] =
+			wbb_time_all(folios, size->nr, clock);
+		KUNIT_ASSERT_FALSE(test, folio_test_dirty(folios[0]));
+	}
+	ns = wbb_median(wbb_samples, WBB_ROUNDS);
+	KUNIT_EXPECT_GT(test, ns, 0);
+	pr_info("# writeback_bench: all folios=%u ns=%llu per_folio=%llu\n",
+		size->nr, ns, div_u64(ns, size->nr));
+}
+
+/* Longest time with interrupts off */
+
 /**
  * struct wbb_layout - Where the folios of a batch are.
  * @name: One word.
@@ -277,25 +367,54 @@ static enum hrtimer_restart wbb_ring(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-/* How late a timer is that expires @delay after now, while a batch ends. */
-static s64 wbb_late(struct wbb_alarm *alarm, struct folio_batch *fbatch,
-		u64 delay)
+static void wbb_nothing(struct folio_batch *fbatch)
 {
+}
+
+/* How late a timer is that expires @delay after now, during a call of @fn. */
+static s64 wbb_late(struct wbb_alarm *alarm, struct folio_batch *fbatch,
+		void (*fn)(struct folio_batch *fbatch), u64 delay)
+{
+	s64 late;
+
+	preempt_disable();
 	WRITE_ONCE(alarm->done, false);
 	hrtimer_start(&alarm->timer,
 		      ns_to_ktime(ktime_get_mono_fast_ns() + delay),
 		      HRTIMER_MODE_ABS_PINNED_HARD);
-	if (fbatch)
-		folios_end_writeback(fbatch);
+	fn(fbatch);
 	while (!READ_ONCE(alarm->done))
 		cpu_relax();
-	return alarm->late;
+	late = alarm->late;
+	preempt_enable();
+	return late;
 }
 
-/* How long a call that takes @ns keeps interrupts off at a stretch. */
-static u64 wbb_irqs_off(struct folio **folios, u64 ns)
+/* How late it is at worst while writeback of a batch starts, and while it ends. */
+static s64 wbb_latest(struct wbb_alarm *alarm, struct folio **folios, u64 delay)
 {
 	struct folio_batch fbatch;
+	unsigned int i;
+	s64 late;
+
+	folio_batch_init(&fbatch);
+	for (i = 0; i < PAGEVEC_SIZE; i++) {
+		wbf_folio_dirty(folios[i]);
+		folio_lock(folios[i]);
+		folio_batch_add(&fbatch, folios[i]);
+	}
+	/* The most there is to do: three marks of each folio change. */
+	tag_pages_for_writeback(folios[0]->mapping, 0, ULONG_MAX);
+	folios_clear_dirty_for_io(&fbatch);
+	late = wbb_late(alarm, &fbatch, folios_start_writeback, delay);
+	for (i = 0; i < PAGEVEC_SIZE; i++)
+		folio_unlock(folios[i]);
+	return max(late, wbb_late(alarm, &fbatch, folios_end_writeback, delay));
+}
+
+/* How long calls that take up to @ns keep interrupts off at a stretch. */
+static u64 wbb_irqs_off(struct folio **folios, u64 ns)
+{
 	struct wbb_alarm alarm;
 	s64 idle = S64_MAX, longest = 0;
 	u64 delay, step = max_t(u64, WBB_STEP, div_u64(ns, 100));
@@ -304,21 +423,12 @@ static u64 wbb_irqs_off(struct folio **folios, u64 ns)
 	hrtimer_init_on_stack(&alarm.timer, CLOCK_MONOTONIC,
 			      HRTIMER_MODE_ABS_PINNED_HARD);
 	alarm.timer.function = wbb_ring;
-	preempt_disable();
 	for (i = 0; i < WBB_HOLD_ROUNDS; i++)
-		idle = min(idle, wbb_late(&alarm, NULL, 20 * step));
-	preempt_enable();
+		idle = min(idle, wbb_late(&alarm, NULL, wbb_nothing, 20 * step));
 
 	/* Setting the timer takes a part of the delay. */
-	for (delay = step; delay < 2 * ns + 20 * step; delay += step) {
-		wbb_restart(folios, PAGEVEC_SIZE);
-		folio_batch_init(&fbatch);
-		for (i = 0; i < PAGEVEC_SIZE; i++)
-			folio_batch_add(&fbatch, folios[i]);
-		preempt_disable();
-		longest = max(longest, wbb_late(&alarm, &fbatch, delay));
-		preempt_enable();
-	}
+	for (delay = step; delay < 2 * ns + 20 * step; delay += step)
+		longest = max(longest, wbb_latest(&alarm, folios, delay));
 	hrtimer_cancel(&alarm.timer);
 	destroy_hrtimer_on_stack(&alarm.timer);
 	return max(longest - idle, 0) + step;
@@ -363,7 +473,7 @@ static void wbb_wait_for_timers(struct kunit *test)
 		kunit_skip(test, "needs high resolution timers");
 }
 
-static void folios_end_writeback_longest_hold(struct kunit *test)
+static void folios_writeback_longest_hold(struct kunit *test)
 {
 	u64 longest = 0;
 	unsigned int i;
@@ -382,7 +492,11 @@ static struct kunit_case writeback_bench_cases[] = {
 	KUNIT_CASE_PARAM_ATTR(folios_end_writeback_cost_of_batch,
 			      wbb_size_gen_params,
 			      { .speed = KUNIT_SPEED_SLOW }),
-	KUNIT_CASE_SLOW(folios_end_writeback_longest_hold),
+	KUNIT_CASE_SLOW(folio_writeback_cost_of_one),
+	KUNIT_CASE_PARAM_ATTR(folios_writeback_cost_of_batch,
+			      wbb_size_gen_params,
+			      { .speed = KUNIT_SPEED_SLOW }),
+	KUNIT_CASE_SLOW(folios_writeback_longest_hold),
 	{}
 };
 

@@ -378,17 +378,17 @@ long wbf_node_pages(int nid, enum node_stat_item item)
 }
 
 #ifdef CONFIG_MEMCG
-static long wbf_memcg_writeback(int nid)
+static long wbf_memcg_pages(int nid, enum node_stat_item item)
 {
 	if (mem_cgroup_disabled())
 		return 0;
 	cgroup_rstat_flush(root_mem_cgroup->css.cgroup);
 	return lruvec_page_state(mem_cgroup_lruvec(root_mem_cgroup,
 						   NODE_DATA(nid)),
-				 NR_WRITEBACK);
+				 item);
 }
 #else
-static long wbf_memcg_writeback(int nid)
+static long wbf_memcg_pages(int nid, enum node_stat_item item)
 {
 	return 0;
 }
@@ -455,11 +455,14 @@ static void wbf_read_node(int nid, struct wbf_counters *counters)
 	pg_data_t *pgdat = NODE_DATA(nid);
 	unsigned int zid;
 
+	counters->node_dirty[nid] =
+		atomic_long_read(&pgdat->vm_stat[NR_FILE_DIRTY]);
 	counters->node_writeback[nid] =
 		atomic_long_read(&pgdat->vm_stat[NR_WRITEBACK]);
 	counters->node_written[nid] =
 		atomic_long_read(&pgdat->vm_stat[NR_WRITTEN]);
-	counters->memcg_writeback[nid] = wbf_memcg_writeback(nid);
+	counters->memcg_dirty[nid] = wbf_memcg_pages(nid, NR_FILE_DIRTY);
+	counters->memcg_writeback[nid] = wbf_memcg_pages(nid, NR_WRITEBACK);
 
 	for (zid = 0; zid < MAX_NR_ZONES; zid++)
 		counters->zone_pending[nid][zid] =
@@ -488,10 +491,13 @@ void wbf_counters_read(struct wbf_fs *fs, struct wbf_counters *counters)
 	for_each_online_node(nid)
 		wbf_read_node(nid, counters);
 
+	counters->dirty = atomic_long_read(&vm_node_stat[NR_FILE_DIRTY]);
 	counters->writeback = atomic_long_read(&vm_node_stat[NR_WRITEBACK]);
 	counters->written = atomic_long_read(&vm_node_stat[NR_WRITTEN]);
 	counters->pending =
 		atomic_long_read(&vm_zone_stat[NR_ZONE_WRITE_PENDING]);
+	counters->wb_reclaimable =
+		percpu_counter_sum(&wb->stat[WB_RECLAIMABLE]);
 	counters->wb_writeback = percpu_counter_sum(&wb->stat[WB_WRITEBACK]);
 	counters->wb_written = percpu_counter_sum(&wb->stat[WB_WRITTEN]);
 	counters->wb_inodes = atomic_read(&wb->writeback_inodes);
@@ -509,6 +515,10 @@ static void wbf_expect_node(struct kunit *test, const struct wbf_counters *want,
 {
 	unsigned int zid;
 
+	wbf_expect(test, want->node_dirty[nid], seen->node_dirty[nid], when,
+		   "NR_FILE_DIRTY of a node");
+	wbf_expect(test, want->memcg_dirty[nid], seen->memcg_dirty[nid], when,
+		   "NR_FILE_DIRTY of the memcg");
 	wbf_expect(test, want->node_writeback[nid], seen->node_writeback[nid],
 		   when, "NR_WRITEBACK of a node");
 	wbf_expect(test, want->node_written[nid], seen->node_written[nid],
@@ -538,11 +548,14 @@ void wbf_counters_expect(struct kunit *test, const struct wbf_counters *want,
 	for_each_online_node(nid)
 		wbf_expect_node(test, want, seen, when, nid);
 
+	wbf_expect(test, want->dirty, seen->dirty, when, "NR_FILE_DIRTY");
 	wbf_expect(test, want->writeback, seen->writeback, when,
 		   "NR_WRITEBACK");
 	wbf_expect(test, want->written, seen->written, when, "NR_WRITTEN");
 	wbf_expect(test, want->pending, seen->pending, when,
 		   "NR_ZONE_WRITE_PENDING");
+	wbf_expect(test, want->wb_reclaimable, seen->wb_reclaimable, when,
+		   "WB_RECLAIMABLE");
 	wbf_expect(test, want->wb_writeback, seen->wb_writeback, when,
 		   "WB_WRITEBACK");
 	wbf_expect(test, want->wb_written, seen->wb_written, when,

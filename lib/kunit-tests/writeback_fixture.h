@@ -39,13 +39,17 @@ struct wbf_fs {
 
 /**
  * struct wbf_counters - Everything that counts writeback, in pages.
+ * @node_dirty: NR_FILE_DIRTY of each node.
+ * @memcg_dirty: NR_FILE_DIRTY of the root memory cgroup on each node.
  * @node_writeback: NR_WRITEBACK of each node.
  * @node_written: NR_WRITTEN of each node.
  * @memcg_writeback: NR_WRITEBACK of the root memory cgroup on each node.
  * @zone_pending: NR_ZONE_WRITE_PENDING of each zone of each node.
+ * @dirty: Global NR_FILE_DIRTY.
  * @writeback: Global NR_WRITEBACK.
  * @written: Global NR_WRITTEN.
  * @pending: Global NR_ZONE_WRITE_PENDING.
+ * @wb_reclaimable: WB_RECLAIMABLE of the file system's bdi.
  * @wb_writeback: WB_WRITEBACK of the file system's bdi.
  * @wb_written: WB_WRITTEN of the file system's bdi.
  * @wb_inodes: Inodes under writeback on the file system's bdi.
@@ -54,13 +58,17 @@ struct wbf_fs {
  * Nothing but the test may be writing back while these are compared.
  */
 struct wbf_counters {
+	long node_dirty[MAX_NUMNODES];
+	long memcg_dirty[MAX_NUMNODES];
 	long node_writeback[MAX_NUMNODES];
 	long node_written[MAX_NUMNODES];
 	long memcg_writeback[MAX_NUMNODES];
 	long zone_pending[MAX_NUMNODES][MAX_NR_ZONES];
+	long dirty;
 	long writeback;
 	long written;
 	long pending;
+	long wb_reclaimable;
 	long wb_writeback;
 	long wb_written;
 	long wb_inodes;

@@ -118,6 +118,12 @@ void wb_model_destroy(struct wb_model *model)
 	KUNIT_EXPECT_EQ(test, 0, model->inode->i_mapping->nrpages);
 
 	/* What has been written and rotated stays. */
+	memcpy(model->want.node_dirty, model->start.node_dirty,
+	       sizeof(model->want.node_dirty));
+	memcpy(model->want.memcg_dirty, model->start.memcg_dirty,
+	       sizeof(model->want.memcg_dirty));
+	model->want.dirty = model->start.dirty;
+	model->want.wb_reclaimable = model->start.wb_reclaimable;
 	memcpy(model->want.zone_pending, model->start.zone_pending,
 	       sizeof(model->want.zone_pending));
 	model->want.pending = model->start.pending;
@@ -204,6 +210,18 @@ void wb_model_populate(struct wb_model *model, unsigned int max_order)
 void wb_model_dirty(struct wb_model *model, struct wb_model_slot *slot)
 {
 	wbf_folio_dirty(slot->folio);
+	wb_model_dirtied(model, slot);
+}
+
+/**
+ * wb_model_dirtied - Note that a folio has been dirtied.
+ * @model: The model.
+ * @slot: The folio.
+ *
+ * Context: Any context.
+ */
+void wb_model_dirtied(struct wb_model *model, struct wb_model_slot *slot)
+{
 	slot->dirty = true;
 	slot->mark_dirty = true;
 	slot->reclaim = false;
@@ -243,13 +261,26 @@ void wb_model_start(struct wb_model *model, struct wb_model_slot *slot,
 		bool keepwrite)
 {
 	wbf_folio_start(slot->folio, keepwrite);
+	wb_model_cleaned(model, slot);
 	wb_model_started(model, slot, keepwrite);
+}
+
+/**
+ * wb_model_cleaned - Note that the dirty flag of a folio was cleared for writing.
+ * @model: The model.
+ * @slot: The folio. Its dirty mark stays until writeback starts.
+ *
+ * Context: Any context.
+ */
+void wb_model_cleaned(struct wb_model *model, struct wb_model_slot *slot)
+{
+	slot->dirty = false;
 }
 
 /**
  * wb_model_started - Note that writeback of a folio has started.
  * @model: The model.
- * @slot: The folio, dirty until then.
+ * @slot: The folio; it may have been dirtied again since it was cleaned.
  * @keepwrite: The mark that says it is still to be written was kept.
  *
  * Context: Any context.
@@ -257,10 +288,9 @@ void wb_model_start(struct wb_model *model, struct wb_model_slot *slot,
 void wb_model_started(struct wb_model *model, struct wb_model_slot *slot,
 		bool keepwrite)
 {
-	slot->dirty = false;
 	slot->writeback = true;
 	if (model->tags) {
-		slot->mark_dirty = false;
+		slot->mark_dirty = slot->dirty;
 		slot->mark_towrite &= keepwrite;
 	}
 }
@@ -421,12 +451,18 @@ static void wb_model_count(struct wb_model *model,
 	struct wbf_counters *want = &model->want;
 	int nid = folio_nid(slot->folio);
 	long writeback = slot->writeback ? slot->pages : 0;
-	long pending = writeback + (slot->dirty ? slot->pages : 0);
+	long dirty = slot->dirty ? slot->pages : 0;
+	long pending = writeback + dirty;
 	long written = slot->pages * slot->ended;
 
+	want->node_dirty[nid] += dirty;
 	want->node_writeback[nid] += writeback;
-	if (IS_ENABLED(CONFIG_MEMCG) && !mem_cgroup_disabled())
+	if (IS_ENABLED(CONFIG_MEMCG) && !mem_cgroup_disabled()) {
+		want->memcg_dirty[nid] += dirty;
 		want->memcg_writeback[nid] += writeback;
+	}
+	want->dirty += dirty;
+	want->wb_reclaimable += dirty;
 	want->writeback += writeback;
 	want->zone_pending[nid][folio_zonenum(slot->folio)] += pending;
 	want->pending += pending;
@@ -444,6 +480,8 @@ static void wb_model_digest_counters(struct wb_model *model)
 	const struct wbf_counters *start = &model->start;
 	const struct wbf_counters *seen = &model->seen;
 
+	wb_model_digest(model, seen->dirty - start->dirty);
+	wb_model_digest(model, seen->wb_reclaimable - start->wb_reclaimable);
 	wb_model_digest(model, seen->writeback - start->writeback);
 	wb_model_digest(model, seen->written - start->written);
 	wb_model_digest(model, seen->pending - start->pending);

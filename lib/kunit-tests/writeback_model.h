@@ -96,10 +96,12 @@ struct wb_model_slot *wb_model_add(struct wb_model *model, pgoff_t index,
 		unsigned int order, gfp_t gfp);
 void wb_model_populate(struct wb_model *model, unsigned int max_order);
 void wb_model_dirty(struct wb_model *model, struct wb_model_slot *slot);
+void wb_model_dirtied(struct wb_model *model, struct wb_model_slot *slot);
 void wb_model_tag(struct wb_model *model, unsigned int first,
 		unsigned int last);
 void wb_model_start(struct wb_model *model, struct wb_model_slot *slot,
 		bool keepwrite);
+void wb_model_cleaned(struct wb_model *model, struct wb_model_slot *slot);
 void wb_model_started(struct wb_model *model, struct wb_model_slot *slot,
 		bool keepwrite);
 void wb_model_decorate(struct wb_model *model, struct wb_model_slot *slot);

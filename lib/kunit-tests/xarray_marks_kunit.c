@@ -18,7 +18,7 @@
 /* Each row of the model case runs this many seeds. */
 #define XM_SEEDS	4
 
-/* Ranges that are cleared in one array. */
+/* Ranges that are changed in one array. */
 #define XM_RANGES	24
 
 #define XM_MARKS	3
@@ -111,22 +111,85 @@ static void xm_add(struct xm_model *model, unsigned long first,
 	model->nr++;
 }
 
-/* Clear the @which-th mark from index @first to @last, in array and list. */
-static void xm_clear(struct xm_model *model, unsigned long first,
-		unsigned long last, unsigned int which)
+/**
+ * enum xm_op - What is done to the marks of a range.
+ * @XM_CLEAR: Clear a mark.
+ * @XM_SET: Set a mark.
+ * @XM_COPY: Set the mark after it where the mark is set.
+ */
+enum xm_op { XM_CLEAR, XM_SET, XM_COPY };
+
+/* The mark after another one. */
+static unsigned int xm_after(unsigned int which)
+{
+	return (which + 1) % XM_MARKS;
+}
+
+/* Copy in several calls, with the lock dropped in between. Returns the sum. */
+static unsigned int xm_copy(struct xm_model *model, unsigned long first,
+		unsigned long last, unsigned int which, unsigned int limit)
 {
 	XA_STATE(xas, &model->xa, first);
-	unsigned int i;
+	unsigned int nr, sum = 0;
 
-	xas_lock_irq(&xas);
-	xas_clear_mark_range(&xas, last, xm_marks[which]);
-	xas_unlock_irq(&xas);
+	for (;;) {
+		xas_lock_irq(&xas);
+		nr = xas_copy_mark_range(&xas, last, xm_marks[which],
+					 xm_marks[xm_after(which)], limit);
+		xas_pause(&xas);
+		xas_unlock_irq(&xas);
+		KUNIT_EXPECT_LT(model->test, nr, limit + XA_CHUNK_SIZE);
+		sum += nr;
+		if (nr < limit)
+			return sum;
+	}
+}
+
+/* What an operation does to the marks of the entries in the list. */
+static unsigned int xm_expect(struct xm_model *model, enum xm_op op,
+		unsigned long first, unsigned long last, unsigned int which)
+{
+	unsigned int i, copied = 0;
 
 	for (i = 0; i < model->nr; i++) {
-		if (model->entries[i].first <= last &&
-		    model->entries[i].last >= first)
-			model->entries[i].marks &= ~BIT(which);
+		struct xm_entry *entry = &model->entries[i];
+
+		if (entry->first > last || entry->last < first)
+			continue;
+		if (op == XM_CLEAR)
+			entry->marks &= ~BIT(which);
+		if (op == XM_SET)
+			entry->marks |= BIT(which);
+		if (op == XM_COPY && (entry->marks & BIT(which))) {
+			entry->marks |= BIT(xm_after(which));
+			copied++;
+		}
 	}
+	return copied;
+}
+
+/* Change the @which-th mark from index @first to @last, in array and list. */
+static void xm_change(struct xm_model *model, enum xm_op op,
+		unsigned long first, unsigned long last, unsigned int which)
+{
+	unsigned int want = xm_expect(model, op, first, last, which);
+	XA_STATE(xas, &model->xa, first);
+
+	if (op == XM_COPY) {
+		/* xas_pause() does not know an end of the index space. */
+		unsigned int limit = last == ULONG_MAX ? INT_MAX :
+				     1 + xm_below(model, 200);
+
+		KUNIT_EXPECT_EQ(model->test, want,
+				xm_copy(model, first, last, which, limit));
+		return;
+	}
+	xas_lock_irq(&xas);
+	if (op == XM_SET)
+		xas_set_mark_range(&xas, last, xm_marks[which]);
+	else
+		xas_clear_mark_range(&xas, last, xm_marks[which]);
+	xas_unlock_irq(&xas);
 }
 
 /* A slot with a node below has a mark if a slot of that node has it. */
@@ -247,8 +310,9 @@ static void xm_populate(struct xm_model *model, const struct xm_row *row)
 	}
 }
 
-/* Clear a range that begins and ends about anywhere, most of them short. */
-static void xm_clear_some(struct xm_model *model, const struct xm_row *row)
+/* Change a range that begins and ends about anywhere, most of them short. */
+static void xm_change_some(struct xm_model *model, enum xm_op op,
+		const struct xm_row *row)
 {
 	unsigned long end = row->start, first, last;
 
@@ -258,32 +322,54 @@ static void xm_clear_some(struct xm_model *model, const struct xm_row *row)
 	last = first + xm_below(model, xm_below(model, 3) ? 40 : 900);
 	if (last < first)
 		last = ULONG_MAX;
-	xm_clear(model, first, last, xm_below(model, XM_MARKS));
+	xm_change(model, op, first, last, xm_below(model, XM_MARKS));
 }
 
-static void xas_clear_mark_range_matches_model(struct kunit *test)
+/* @op on many ranges; where it sets marks, others are cleared in between. */
+static void xm_run_row(struct kunit *test, enum xm_op op)
 {
 	const struct xm_row *row = test->param_value;
+	unsigned long all = row->start + 9999;
 	struct xm_model *model;
 	unsigned int i, seed;
 
+	if (all < row->start)
+		all = ULONG_MAX;
 	for (seed = row->seed; seed < row->seed + XM_SEEDS; seed++) {
 		model = xm_create(test, seed);
 		xm_populate(model, row);
 		xm_check(model);
 		for (i = 0; i < XM_RANGES; i++) {
-			xm_clear_some(model, row);
+			if (op != XM_CLEAR && xm_below(model, 2))
+				xm_change_some(model, XM_CLEAR, row);
+			xm_change_some(model, op, row);
 			xm_check(model);
 		}
-		xm_clear(model, row->start, ULONG_MAX - row->start > 9999 ?
-			 row->start + 9999 : ULONG_MAX, 0);
+		xm_change(model, op, row->start, all, 0);
 		xm_check(model);
 	}
 }
 
+static void xas_clear_mark_range_matches_model(struct kunit *test)
+{
+	xm_run_row(test, XM_CLEAR);
+}
+
+static void xas_set_mark_range_matches_model(struct kunit *test)
+{
+	xm_run_row(test, XM_SET);
+}
+
+static void xas_copy_mark_range_matches_model(struct kunit *test)
+{
+	xm_run_row(test, XM_COPY);
+}
+
 /* Bounds */
 
-static void xas_clear_mark_range_keeps_what_is_outside(struct kunit *test)
+/* Every entry has @marks before the first mark is changed from i to j. */
+static void xm_run_bounds(struct kunit *test, enum xm_op op,
+		unsigned long marks)
 {
 	static const unsigned int bounds[] = {
 		0, 1, 31, 62, 63, 64, 65, 100, 126, 127, 128, 129, 158, 159,
@@ -295,11 +381,32 @@ static void xas_clear_mark_range_keeps_what_is_outside(struct kunit *test)
 		for (j = i; j < ARRAY_SIZE(bounds); j++) {
 			xm_empty(model);
 			for (k = 0; k < XM_ENTRIES; k++)
-				xm_add(model, k, 0, BIT(0) | BIT(1));
-			xm_clear(model, bounds[i], bounds[j], 0);
+				xm_add(model, k, 0, marks);
+			xm_change(model, op, bounds[i], bounds[j], 0);
 			xm_check(model);
 		}
 	}
+}
+
+static void xas_clear_mark_range_keeps_what_is_outside(struct kunit *test)
+{
+	xm_run_bounds(test, XM_CLEAR, BIT(0) | BIT(1));
+}
+
+static void xas_set_mark_range_keeps_what_is_outside(struct kunit *test)
+{
+	xm_run_bounds(test, XM_SET, 0);
+}
+
+/* Where every entry has some mark, slots need not be looked at. */
+static void xas_set_mark_range_beside_another_mark(struct kunit *test)
+{
+	xm_run_bounds(test, XM_SET, BIT(1));
+}
+
+static void xas_copy_mark_range_keeps_what_is_outside(struct kunit *test)
+{
+	xm_run_bounds(test, XM_COPY, BIT(0));
 }
 
 /* The last mark below a node takes the mark of each node above it along. */
@@ -311,31 +418,51 @@ static void xas_clear_mark_range_clears_parents(struct kunit *test)
 	xm_add(model, 3, 0, BIT(0) | BIT(2));
 	xm_add(model, far, 0, BIT(0));
 	xm_add(model, far + 1, 0, BIT(0) | BIT(1));
-	xm_clear(model, far, far, 0);
+	xm_change(model, XM_CLEAR, far, far, 0);
 	xm_check(model);
-	xm_clear(model, far + 1, far + 63, 0);
+	xm_change(model, XM_CLEAR, far + 1, far + 63, 0);
 	xm_check(model);
 	KUNIT_EXPECT_TRUE(test, xa_marked(&model->xa, XA_MARK_0));
-	xm_clear(model, 0, 63, 0);
+	xm_change(model, XM_CLEAR, 0, 63, 0);
 	xm_check(model);
 	KUNIT_EXPECT_FALSE(test, xa_marked(&model->xa, XA_MARK_0));
 }
 
-static void xas_clear_mark_range_takes_part_of_a_large_entry(struct kunit *test)
+/* Large entries, below a node and above it, between two of one index. */
+static void xm_run_large(struct kunit *test, enum xm_op op, unsigned long marks)
 {
 	struct xm_model *model = xm_create(test, 0);
 
 	if (!IS_ENABLED(CONFIG_XARRAY_MULTI))
 		kunit_skip(test, "needs multi-index entries");
-	xm_add(model, 16, 4, BIT(0));
-	xm_add(model, 32, 0, BIT(0));
-	xm_add(model, 512, 9, BIT(0));
-	xm_add(model, 1024, 0, BIT(0));
-	xm_clear(model, 20, 21, 0);
+	xm_add(model, 15, 0, marks);
+	xm_add(model, 16, 4, marks);
+	xm_add(model, 32, 0, marks);
+	xm_add(model, 512, 9, marks);
+	xm_add(model, 1024, 0, marks);
+	xm_change(model, op, 20, 21, 0);
 	xm_check(model);
-	xm_clear(model, 600, 700, 0);
+	xm_change(model, op, 600, 700, 0);
 	xm_check(model);
-	KUNIT_EXPECT_TRUE(test, xa_marked(&model->xa, XA_MARK_0));
+	xm_change(model, op, 0, 63, 0);
+	xm_check(model);
+	xm_change(model, op, 0, 2000, 0);
+	xm_check(model);
+}
+
+static void xas_clear_mark_range_takes_part_of_a_large_entry(struct kunit *test)
+{
+	xm_run_large(test, XM_CLEAR, BIT(0));
+}
+
+static void xas_set_mark_range_takes_part_of_a_large_entry(struct kunit *test)
+{
+	xm_run_large(test, XM_SET, 0);
+}
+
+static void xas_copy_mark_range_takes_part_of_a_large_entry(struct kunit *test)
+{
+	xm_run_large(test, XM_COPY, BIT(0));
 }
 
 static struct kunit_case xarray_marks_cases[] = {
@@ -344,6 +471,15 @@ static struct kunit_case xarray_marks_cases[] = {
 	KUNIT_CASE(xas_clear_mark_range_keeps_what_is_outside),
 	KUNIT_CASE(xas_clear_mark_range_clears_parents),
 	KUNIT_CASE(xas_clear_mark_range_takes_part_of_a_large_entry),
+	KUNIT_CASE_PARAM(xas_set_mark_range_matches_model,
+			 xm_model_gen_params),
+	KUNIT_CASE(xas_set_mark_range_keeps_what_is_outside),
+	KUNIT_CASE(xas_set_mark_range_beside_another_mark),
+	KUNIT_CASE(xas_set_mark_range_takes_part_of_a_large_entry),
+	KUNIT_CASE_PARAM(xas_copy_mark_range_matches_model,
+			 xm_model_gen_params),
+	KUNIT_CASE(xas_copy_mark_range_keeps_what_is_outside),
+	KUNIT_CASE(xas_copy_mark_range_takes_part_of_a_large_entry),
 	{}
 };
 

@@ -1,0 +1,498 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit suite for the iteration over the dirty folios of a file.
+ *
+ * Two files are filled alike at random. One is written with writeback_iter(), the
+ * other with writeback_iter_run(). Both must write the same folios in the same
+ * order, with the same errors, and leave the same behind.
+ */
+#include <kunit/test.h>
+#include <linux/fs.h>
+#include <linux/mm.h>
+#include <linux/pagemap.h>
+#include <linux/pagevec.h>
+#include <linux/prandom.h>
+#include <linux/swap.h>
+#include <linux/writeback.h>
+#include <linux/writeback_batch.h>
+#include <linux/writeback_iter.h>
+#include <linux/writeback_start.h>
+
+#include "writeback_fixture.h"
+
+/* Each row of the comparison runs this many seeds. */
+#define WBI_SEEDS	12
+
+/* Folios in a file. */
+#define WBI_FOLIOS	150
+
+/* Further away than the folios of a run. */
+#define WBI_FAR		40
+
+static void wbi_restore_bound(void *unused)
+{
+	WRITE_ONCE(writeback_batch_folios, PAGEVEC_SIZE);
+}
+
+static void wbi_set_bound(struct kunit *test, unsigned int bound)
+{
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, wbi_restore_bound,
+						  NULL));
+	WRITE_ONCE(writeback_batch_folios, bound);
+}
+
+/**
+ * struct wbi_row - How files are filled and written.
+ * @desc: Name.
+ * @seed: First seed.
+ * @max_order: Largest order of a folio.
+ * @bound: Folios of a run.
+ * @sync: For data integrity.
+ * @tagged: Write only what was dirty when writing began.
+ * @cyclic: Begin where writing last stopped.
+ * @budget: Stop after about so many pages; 0 is no limit.
+ * @errors: Writing one of so many folios fails; 0 is none.
+ * @busy: One of so many folios is under writeback already; 0 is none.
+ * @truncate: One of so many folios, when written, truncates one far behind.
+ * @redirty: One of so many folios is dirty again once written.
+ * @part: Write a part of the file.
+ */
+struct wbi_row {
+	const char *desc;
+	u32 seed;
+	unsigned int max_order;
+	unsigned int bound;
+	bool sync;
+	bool tagged;
+	bool cyclic;
+	unsigned int budget;
+	unsigned int errors;
+	unsigned int busy;
+	unsigned int truncate;
+	unsigned int redirty;
+	bool part;
+};
+
+static const struct wbi_row wbi_rows[] = {
+	{ .desc = "background", .seed = 100, .bound = 31 },
+	{ .desc = "data integrity", .seed = 200, .bound = 31, .sync = true },
+	{ .desc = "tagged", .seed = 300, .bound = 31, .tagged = true },
+	{ .desc = "orders to 9", .seed = 400, .bound = 31, .max_order = 9 },
+	{ .desc = "bound 1", .seed = 500, .bound = 1, .max_order = 2 },
+	{ .desc = "bound 7", .seed = 600, .bound = 7, .max_order = 2 },
+	{ .desc = "part of the file", .seed = 700, .bound = 31, .part = true },
+	{ .desc = "cyclic with a budget", .seed = 800, .bound = 31,
+	  .cyclic = true, .budget = 40, .max_order = 3 },
+	{ .desc = "budget of one", .seed = 900, .bound = 31, .budget = 1 },
+	{ .desc = "budget and data integrity", .seed = 1000, .bound = 31,
+	  .sync = true, .budget = 20 },
+	{ .desc = "errors", .seed = 1100, .bound = 31, .errors = 30,
+	  .max_order = 2, .cyclic = true },
+	{ .desc = "errors and data integrity", .seed = 1200, .bound = 31,
+	  .errors = 9, .sync = true },
+	{ .desc = "under writeback", .seed = 1300, .bound = 31, .busy = 6 },
+	{ .desc = "truncated while found", .seed = 1400, .bound = 7,
+	  .truncate = 5 },
+	{ .desc = "truncated while tagged", .seed = 1500, .bound = 7,
+	  .truncate = 5, .sync = true },
+	{ .desc = "dirty again", .seed = 1600, .bound = 31, .redirty = 3,
+	  .tagged = true },
+};
+
+KUNIT_ARRAY_PARAM_DESC(wbi_row, wbi_rows, desc);
+
+/**
+ * struct wbi_file - A file, and what happened when it was written.
+ * @test: The test.
+ * @row: How it is filled and written.
+ * @seed: What all choices depend on.
+ * @inode: The file.
+ * @folios: Its folios; NULL for one that has been truncated.
+ * @index: Their page indices.
+ * @nr: Their number.
+ * @written: Page indices in the order of writing.
+ * @nr_written: Number of @written.
+ * @left: Of the budget.
+ * @error: What the iteration ended with.
+ */
+struct wbi_file {
+	struct kunit *test;
+	const struct wbi_row *row;
+	u32 seed;
+	struct inode *inode;
+	struct folio *folios[WBI_FOLIOS];
+	pgoff_t index[WBI_FOLIOS];
+	unsigned int nr;
+	pgoff_t written[WBI_FOLIOS];
+	unsigned int nr_written;
+	long left;
+	int error;
+};
+
+/* A decision about a page index that is the same for both files. */
+static bool wbi_chosen(const struct wbi_file *file, pgoff_t index,
+		unsigned int one_in, u32 what)
+{
+	struct rnd_state rnd;
+
+	if (!one_in)
+		return false;
+	prandom_seed_state(&rnd, file->seed * 7919ULL + index * 31 + what);
+	return prandom_u32_state(&rnd) % one_in == 0;
+}
+
+static void wbi_fill(struct wbi_file *file)
+{
+	const struct wbi_row *row = file->row;
+	struct rnd_state rnd;
+	pgoff_t index = 0;
+	unsigned int order;
+
+	prandom_seed_state(&rnd, file->seed);
+	for (; file->nr < WBI_FOLIOS; file->nr++) {
+		struct folio *folio;
+
+		order = prandom_u32_state(&rnd) % (row->max_order + 1);
+		order = min(order,
+			    mapping_max_folio_order(file->inode->i_mapping));
+		if (prandom_u32_state(&rnd) % 12 == 0)
+			index += prandom_u32_state(&rnd) % 70;
+		index = round_up(index, 1UL << order);
+		folio = wbf_folio_add(file->test, file->inode, index, order,
+				      GFP_KERNEL);
+		file->folios[file->nr] = folio;
+		file->index[file->nr] = index;
+		if (prandom_u32_state(&rnd) % 9)
+			wbf_folio_dirty(folio);
+		if (folio_test_dirty(folio) &&
+		    wbi_chosen(file, index, row->busy, 1)) {
+			wbf_folio_start(folio, false);
+			wbf_folio_dirty(folio);
+		}
+		index += 1UL << order;
+	}
+}
+
+static struct wbi_file *wbi_create(struct kunit *test, struct wbf_fs *fs,
+		const struct wbi_row *row, u32 seed)
+{
+	struct wbi_file *file = kunit_kzalloc(test, sizeof(*file), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, file);
+	file->test = test;
+	file->row = row;
+	file->seed = seed;
+	file->inode = wbf_inode_create(test, fs, NULL);
+	wbi_fill(file);
+	return file;
+}
+
+/* Take a folio far behind @index out of the page cache: it may have been found. */
+static void wbi_truncate_behind(struct wbi_file *file, pgoff_t index)
+{
+	loff_t pos = (loff_t)(index + WBI_FAR / 2) << PAGE_SHIFT;
+	unsigned int i;
+
+	truncate_inode_pages_range(file->inode->i_mapping, pos,
+				   pos + PAGE_SIZE - 1);
+	for (i = 0; i < file->nr; i++) {
+		if (file->index[i] == index + WBI_FAR / 2)
+			file->folios[i] = NULL;
+	}
+}
+
+/* Write one folio: it is locked and clean, and unlocked on return. */
+static int wbi_write_folio(struct wbi_file *file, struct folio *folio)
+{
+	pgoff_t index = folio->index;
+
+	KUNIT_EXPECT_TRUE(file->test, folio_test_locked(folio));
+	KUNIT_EXPECT_FALSE(file->test, folio_test_dirty(folio));
+	KUNIT_EXPECT_FALSE(file->test, folio_test_writeback(folio));
+	if (file->nr_written < WBI_FOLIOS)
+		file->written[file->nr_written] = index;
+	file->nr_written++;
+
+	folio_start_writeback(folio);
+	folio_unlock(folio);
+	folio_end_writeback(folio);
+	if (wbi_chosen(file, index, file->row->redirty, 2))
+		wbf_folio_dirty(folio);
+	if (wbi_chosen(file, index, file->row->truncate, 3))
+		wbi_truncate_behind(file, index);
+	return wbi_chosen(file, index, file->row->errors, 4) ? -EIO : 0;
+}
+
+static void wbi_prepare(struct wbi_file *file, struct writeback_control *wbc)
+{
+	const struct wbi_row *row = file->row;
+
+	wbc->sync_mode = row->sync ? WB_SYNC_ALL : WB_SYNC_NONE;
+	wbc->tagged_writepages = row->tagged;
+	wbc->range_cyclic = row->cyclic;
+	wbc->nr_to_write = row->budget ? row->budget : LONG_MAX;
+	wbc->range_end = LLONG_MAX;
+	if (row->part) {
+		wbc->range_start = 5 << PAGE_SHIFT;
+		wbc->range_end = ((loff_t)file->index[WBI_FOLIOS / 2]
+				  << PAGE_SHIFT) - 1;
+	}
+}
+
+static void wbi_write_single(struct wbi_file *file)
+{
+	struct address_space *mapping = file->inode->i_mapping;
+	struct writeback_control wbc = {};
+	struct folio *folio = NULL;
+
+	wbi_prepare(file, &wbc);
+	while ((folio = writeback_iter(mapping, &wbc, folio, &file->error)))
+		file->error = wbi_write_folio(file, folio);
+	file->left = wbc.nr_to_write;
+}
+
+/* Write a run the way a file system has to. Returns the first error. */
+static int wbi_write_run(struct wbi_file *file, struct writeback_control *wbc,
+		struct writeback_run *run)
+{
+	unsigned int i, nr = folio_batch_count(&run->folios);
+	struct folio *folio;
+	int error, first = 0;
+
+	for (i = 0; i < nr; i++) {
+		folio = run->folios.folios[i];
+		if (first && wbc->sync_mode == WB_SYNC_NONE) {
+			run->next = min(run->next, folio->index);
+			folio_redirty_for_writepage(wbc, folio);
+			folio_unlock(folio);
+			continue;
+		}
+		error = wbi_write_folio(file, folio);
+		if (!first)
+			first = error;
+	}
+	return first;
+}
+
+/* The members of a run follow each other and are not more than allowed. */
+static void wbi_check_run(struct wbi_file *file, struct writeback_run *run)
+{
+	unsigned int i, nr = folio_batch_count(&run->folios);
+	pgoff_t index = run->first;
+
+	KUNIT_EXPECT_GT(file->test, nr, 0);
+	KUNIT_EXPECT_LE(file->test, nr, file->row->bound);
+	for (i = 0; i < nr; i++) {
+		KUNIT_EXPECT_EQ(file->test, index, run->folios.folios[i]->index);
+		index = folio_next_index(run->folios.folios[i]);
+	}
+	KUNIT_EXPECT_EQ(file->test, index, run->next);
+}
+
+static void wbi_write_runs(struct wbi_file *file)
+{
+	struct address_space *mapping = file->inode->i_mapping;
+	struct writeback_control wbc = {};
+	struct writeback_run run;
+
+	wbi_prepare(file, &wbc);
+	writeback_run_init(&run);
+	while (writeback_iter_run(mapping, &wbc, &run, &file->error)) {
+		wbi_check_run(file, &run);
+		file->error = wbi_write_run(file, &wbc, &run);
+	}
+	file->left = wbc.nr_to_write;
+}
+
+static bool wbi_marked(struct wbi_file *file, pgoff_t index, xa_mark_t mark)
+{
+	return xa_get_mark(&file->inode->i_mapping->i_pages, index, mark);
+}
+
+static void wbi_compare_folio(struct wbi_file *a, struct wbi_file *b,
+		unsigned int i)
+{
+	struct kunit *test = a->test;
+	pgoff_t index = a->index[i];
+	xa_mark_t mark = PAGECACHE_TAG_DIRTY;
+
+	KUNIT_EXPECT_EQ(test, !a->folios[i], !b->folios[i]);
+	if (!a->folios[i] || !b->folios[i])
+		return;
+	KUNIT_EXPECT_EQ_MSG(test, folio_test_dirty(a->folios[i]),
+		folio_test_dirty(b->folios[i]),
+		"seed %u: dirty at index %lu", a->seed, index);
+	KUNIT_EXPECT_FALSE(test, folio_test_locked(b->folios[i]));
+	KUNIT_EXPECT_EQ_MSG(test, folio_ref_count(a->folios[i]),
+		folio_ref_count(b->folios[i]),
+		"seed %u: references at index %lu", a->seed, index);
+	KUNIT_EXPECT_EQ_MSG(test, wbi_marked(a, index, mark),
+		wbi_marked(b, index, mark), "seed %u: dirty mark at index %lu",
+		a->seed, index);
+	mark = PAGECACHE_TAG_TOWRITE;
+	KUNIT_EXPECT_EQ_MSG(test, wbi_marked(a, index, mark),
+		wbi_marked(b, index, mark),
+		"seed %u: towrite mark at index %lu", a->seed, index);
+}
+
+static void wbi_compare(struct wbi_file *a, struct wbi_file *b)
+{
+	struct kunit *test = a->test;
+	unsigned int i;
+
+	/* The caches of the LRU lists have references. */
+	lru_add_drain_all();
+	KUNIT_EXPECT_EQ_MSG(test, a->nr_written, b->nr_written,
+			    "seed %u: folios written", a->seed);
+	for (i = 0; i < min3(a->nr_written, b->nr_written, WBI_FOLIOS + 0U); i++)
+		KUNIT_EXPECT_EQ_MSG(test, a->written[i], b->written[i],
+				    "seed %u: folio %u", a->seed, i);
+	KUNIT_EXPECT_EQ(test, a->left, b->left);
+	KUNIT_EXPECT_EQ(test, a->error, b->error);
+	KUNIT_EXPECT_EQ(test, a->inode->i_mapping->writeback_index,
+			b->inode->i_mapping->writeback_index);
+	for (i = 0; i < a->nr; i++)
+		wbi_compare_folio(a, b, i);
+}
+
+static void wbi_release(struct wbi_file *file)
+{
+	unsigned int i;
+
+	for (i = 0; i < file->nr; i++) {
+		if (file->folios[i] && folio_test_writeback(file->folios[i]))
+			folio_end_writeback(file->folios[i]);
+	}
+	wbf_inode_release(file->test, file->inode);
+	kunit_kfree(file->test, file);
+}
+
+static void writeback_iter_run_does_what_writeback_iter_does(struct kunit *test)
+{
+	const struct wbi_row *row = test->param_value;
+	struct wbf_fs *fs = wbf_fs_create(test);
+	unsigned int written = 0, round;
+	struct wbi_file *a, *b;
+	u32 seed;
+
+	wbi_set_bound(test, row->bound);
+	for (seed = row->seed; seed < row->seed + WBI_SEEDS; seed++) {
+		a = wbi_create(test, fs, row, seed);
+		b = wbi_create(test, fs, row, seed);
+		/* Cyclic writeback goes on where it stopped. */
+		for (round = 0; round < 3; round++) {
+			a->nr_written = 0;
+			b->nr_written = 0;
+			wbi_write_single(a);
+			wbi_write_runs(b);
+			wbi_compare(a, b);
+			written += a->nr_written;
+		}
+		wbi_release(a);
+		wbi_release(b);
+	}
+	KUNIT_EXPECT_GT(test, written, 0);
+}
+
+/* Waiting */
+
+struct wbi_writer {
+	struct wbi_file *file;
+	bool done;
+};
+
+static void wbi_write_in_thread(void *data)
+{
+	struct wbi_writer *writer = data;
+
+	wbi_write_runs(writer->file);
+	WRITE_ONCE(writer->done, true);
+}
+
+static const struct wbi_row wbi_all_dirty = {
+	.seed = 1, .bound = PAGEVEC_SIZE, .sync = true,
+};
+
+/* A file of dirty folios of one page, without a hole. */
+static struct wbi_file *wbi_create_dense(struct kunit *test)
+{
+	struct wbi_file *file = kunit_kzalloc(test, sizeof(*file), GFP_KERNEL);
+	struct wbf_fs *fs = wbf_fs_create(test);
+
+	KUNIT_ASSERT_NOT_NULL(test, file);
+	file->test = test;
+	file->row = &wbi_all_dirty;
+	file->inode = wbf_inode_create(test, fs, NULL);
+	for (; file->nr < 20; file->nr++) {
+		file->index[file->nr] = file->nr;
+		file->folios[file->nr] = wbf_folio_add_dirty(test, file->inode,
+							     file->nr, 0);
+	}
+	return file;
+}
+
+/* What is in front of a folio that another task has locked is not held up. */
+static void writeback_iter_run_with_a_locked_folio(struct kunit *test)
+{
+	struct wbi_file *file = wbi_create_dense(test);
+	struct wbi_writer writer = { .file = file };
+	struct wbf_thread *thread;
+	unsigned int i, written;
+	bool joined;
+
+	folio_lock(file->folios[7]);
+	thread = wbf_thread_start(test, wbi_write_in_thread, &writer);
+	KUNIT_EXPECT_TRUE(test, wbf_thread_blocked(thread));
+	written = READ_ONCE(file->nr_written);
+	KUNIT_EXPECT_EQ(test, 7, written);
+	for (i = 8; i < file->nr; i++)
+		KUNIT_EXPECT_FALSE(test, folio_test_locked(file->folios[i]));
+	folio_unlock(file->folios[7]);
+
+	joined = wbf_thread_join(thread);
+	KUNIT_ASSERT_TRUE(test, joined);
+	KUNIT_EXPECT_EQ(test, file->nr, file->nr_written);
+	for (i = 0; i < file->nr; i++)
+		KUNIT_EXPECT_EQ(test, i, file->written[i]);
+}
+
+/* For data integrity, writeback under way is waited for, by nobody else. */
+static void writeback_iter_run_with_a_folio_under_writeback(struct kunit *test)
+{
+	struct wbi_file *file = wbi_create_dense(test);
+	struct wbi_writer writer = { .file = file };
+	struct wbf_thread *thread;
+	unsigned int i;
+	bool joined;
+
+	wbf_folio_start(file->folios[7], false);
+	wbf_folio_dirty(file->folios[7]);
+	thread = wbf_thread_start(test, wbi_write_in_thread, &writer);
+	KUNIT_EXPECT_TRUE(test, wbf_thread_blocked(thread));
+	KUNIT_EXPECT_EQ(test, 7, READ_ONCE(file->nr_written));
+	for (i = 8; i < file->nr; i++)
+		KUNIT_EXPECT_FALSE(test, folio_test_locked(file->folios[i]));
+	folio_end_writeback(file->folios[7]);
+
+	joined = wbf_thread_join(thread);
+	KUNIT_ASSERT_TRUE(test, joined);
+	KUNIT_EXPECT_EQ(test, file->nr, file->nr_written);
+}
+
+static struct kunit_case writeback_iter_cases[] = {
+	KUNIT_CASE_PARAM(writeback_iter_run_does_what_writeback_iter_does,
+			 wbi_row_gen_params),
+	KUNIT_CASE(writeback_iter_run_with_a_locked_folio),
+	KUNIT_CASE(writeback_iter_run_with_a_folio_under_writeback),
+	{}
+};
+
+static struct kunit_suite writeback_iter_suite = {
+	.name		= "writeback_iter",
+	.test_cases	= writeback_iter_cases,
+};
+
+kunit_test_suite(writeback_iter_suite);
+
+MODULE_DESCRIPTION("KUnit suite for the iteration over dirty folios");
+MODULE_LICENSE("GPL");
