@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
-.PHONY: help bench check check-prefixes kunit cost smoke guest selftest mutations \
+.PHONY: help bench check check-prefixes kunit cost profile smoke guest selftest mutations \
 	style kernel tree series clean packages
 
 help: ## this list
@@ -30,6 +30,9 @@ kunit: packages ## KUnit suites under QEMU with SMP and lockdep (SUITE=glob)
 
 cost: packages ## deterministic cost gates
 	@scripts/cost
+
+profile: packages ## instructions of writeback by function, base and patched (ROW=name)
+	@scripts/profile $(if $(ROW),--row $(ROW))
 
 smoke: packages ## patched kernel: XFS on RAID0 NVMe with verification, counters back to zero
 	@scripts/guest-tests smoke

@@ -42,10 +42,10 @@ COST = {
     ("write", "4k"): Gate(NOT_ABOVE, base=1.363 * GIGA),
     ("write", "64k"): Gate(NOT_ABOVE, base=0.237 * GIGA),
     ("write", "1m"): Gate(NOT_ABOVE, base=0.144 * GIGA),
-    ("writeback", "4k"): Gate(0.76, max_patched=0.465 * GIGA,
+    ("writeback", "4k"): Gate(1 / 3.5, max_patched=0.174 * GIGA,
                               base=0.612 * GIGA),
-    ("writeback", "64k"): Gate(NOT_ABOVE, base=0.096 * GIGA),
-    ("writeback", "1m"): Gate(NOT_ABOVE, base=0.051 * GIGA),
+    ("writeback", "64k"): Gate(0.78, base=0.096 * GIGA),
+    ("writeback", "1m"): Gate(1.0, base=0.051 * GIGA),
 }
 
 # Every guard row, so that nothing is tuned to the headline.
@@ -55,7 +55,9 @@ GUARDS = ("fresh-memory", "small-files", "fsync", "third-page", "two-memcgs",
 
 # Micro-benchmark of the KUnit suite: the price of ending a single folio.
 SINGLE_FOLIO = Gate(max_ratio=1.02)
-# Longest time for which ending a batch keeps interrupts off at a stretch, which
+# Clear dirty, start and end of a full batch, per folio.
+FULL_BATCH = Gate(max_ratio=0.2)
+# Longest time for which starting or ending a batch keeps interrupts off at a stretch, which
 # includes every hold of the i_pages lock; in instructions.
 HOLD = Gate(max_patched=10000)
 
