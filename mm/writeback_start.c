@@ -223,6 +223,12 @@ static __always_inline void start_writeback_marks(struct xa_state *xas,
 	}
 }
 
+/* Does its entry fill a node of the tree, or more? */
+static __always_inline bool folio_fills_node(struct folio *folio)
+{
+	return folio_nr_pages(folio) >= XA_CHUNK_SIZE;
+}
+
 /*
  * Set flags and marks of the folios from @i on that get the same marks.  A folio
  * can be dirtied without the folio lock, but its mark is set under the i_pages
@@ -250,8 +256,9 @@ static __always_inline unsigned int start_writeback_run(struct xa_state *xas,
 		folio = folios[i];
 		VM_WARN_ON_ONCE_FOLIO(folio->index != next, folio);
 		sum->mixed |= folio_counters_differ(head, folio);
-		/* A folio that fills a node is not in a run with others. */
-		if (folio_test_dirty(folio) != dirty || pages >= XA_CHUNK_SIZE)
+		/* A folio that fills a node is done by itself. */
+		if (folio_test_dirty(folio) != dirty ||
+		    folio_fills_node(folio) || pages >= XA_CHUNK_SIZE)
 			break;
 	}
 	sum->pages += next - first;
