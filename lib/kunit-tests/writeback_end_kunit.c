@@ -28,19 +28,6 @@
 /* Bios in flight at a time. */
 #define WBE_GROUPS	5
 
-/* Set the bound of one hold for the rest of the test. */
-static void wbe_restore_bound(void *unused)
-{
-	WRITE_ONCE(writeback_batch_folios, PAGEVEC_SIZE);
-}
-
-static void wbe_set_bound(struct kunit *test, unsigned int bound)
-{
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, wbe_restore_bound,
-						  NULL));
-	WRITE_ONCE(writeback_batch_folios, bound);
-}
-
 static void wbe_end_batch(void *fbatch)
 {
 	folios_end_writeback(fbatch);
@@ -221,7 +208,7 @@ static void folios_end_writeback_matches_model(struct kunit *test)
 
 	if (row->moving)
 		wbf_move_charges(test);
-	wbe_set_bound(test, row->bound);
+	wbf_set_bound(test, row->bound);
 	for (i = 0; i < WBE_SEEDS; i++)
 		wbe_run_seed(test, row, row->seed + i);
 }
@@ -417,7 +404,7 @@ static void folios_end_writeback_wakes_every_member(struct kunit *test)
 	struct wbe_file *file = wbe_file_create(test);
 	unsigned int i, lost = 0;
 
-	wbe_set_bound(test, row->bound);
+	wbf_set_bound(test, row->bound);
 	for (i = 0; i < PAGEVEC_SIZE; i++)
 		threads[i] = wbe_start_waiter(test, file->folios[i]);
 	for (i = 0; i < PAGEVEC_SIZE; i++)
@@ -575,7 +562,7 @@ static void folios_end_writeback_while_waking(struct kunit *test)
 	struct wbe_observers *all;
 	unsigned int i;
 
-	wbe_set_bound(test, row->bound);
+	wbf_set_bound(test, row->bound);
 	lru_add_drain_all();
 	all = wbe_observers_create(test, file, row->bound);
 	wbf_run(test, row->context, wbe_end_batch, &file->fbatch);
@@ -612,7 +599,7 @@ static void folios_end_writeback_races_with_truncate(struct kunit *test)
 	struct wbf_thread *thread;
 	unsigned int round;
 
-	wbe_set_bound(test, row->bound);
+	wbf_set_bound(test, row->bound);
 	for (round = 0; round < rounds; round++) {
 		if (round)
 			wbe_file_start(test, file);
@@ -640,7 +627,7 @@ static void folios_end_writeback_races_with_eviction(struct kunit *test)
 	struct wbf_thread *thread;
 	unsigned int round;
 
-	wbe_set_bound(test, row->bound);
+	wbf_set_bound(test, row->bound);
 	for (round = 0; round < rounds; round++) {
 		if (round) {
 			file->inode = wbf_inode_create(test, file->fs, NULL);

@@ -26,6 +26,7 @@
 #include <linux/swap.h>
 #include <linux/vmstat.h>
 #include <linux/writeback.h>
+#include <linux/writeback_batch.h>
 
 #include "writeback_fixture.h"
 
@@ -82,6 +83,25 @@ static void wbf_umount(void *data)
 	if (fs->mnt)
 		kern_unmount(fs->mnt);
 	fs->mnt = NULL;
+}
+
+static void wbf_restore_bound(void *unused)
+{
+	WRITE_ONCE(writeback_batch_folios, PAGEVEC_SIZE);
+}
+
+/**
+ * wbf_set_bound - Set the bound of a batch for the rest of the test.
+ * @test: The test.
+ * @bound: Folios, 1 to PAGEVEC_SIZE.
+ *
+ * Context: Process context.
+ */
+void wbf_set_bound(struct kunit *test, unsigned int bound)
+{
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, wbf_restore_bound,
+						  NULL));
+	WRITE_ONCE(writeback_batch_folios, bound);
 }
 
 /**

@@ -102,6 +102,8 @@ struct wbf_disk {
 	struct bio_list bios;
 };
 
+void wbf_set_bound(struct kunit *test, unsigned int bound);
+
 struct wbf_fs *wbf_fs_create(struct kunit *test);
 void wbf_fs_destroy(struct kunit *test, struct wbf_fs *fs);
 struct vfsmount *wbf_fs_disown(struct kunit *test, struct wbf_fs *fs);

@@ -29,18 +29,6 @@
 /* Further away than the folios of a run. */
 #define WBI_FAR		40
 
-static void wbi_restore_bound(void *unused)
-{
-	WRITE_ONCE(writeback_batch_folios, PAGEVEC_SIZE);
-}
-
-static void wbi_set_bound(struct kunit *test, unsigned int bound)
-{
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, wbi_restore_bound,
-						  NULL));
-	WRITE_ONCE(writeback_batch_folios, bound);
-}
-
 /**
  * struct wbi_row - How files are filled and written.
  * @desc: Name.
@@ -375,7 +363,7 @@ static void writeback_iter_run_does_what_writeback_iter_does(struct kunit *test)
 	struct wbi_file *a, *b;
 	u32 seed;
 
-	wbi_set_bound(test, row->bound);
+	wbf_set_bound(test, row->bound);
 	for (seed = row->seed; seed < row->seed + WBI_SEEDS; seed++) {
 		a = wbi_create(test, fs, row, seed);
 		b = wbi_create(test, fs, row, seed);

@@ -24,18 +24,6 @@
 /* Batches that are started for one seed. */
 #define WBS_BATCHES	16
 
-static void wbs_restore_bound(void *unused)
-{
-	WRITE_ONCE(writeback_batch_folios, PAGEVEC_SIZE);
-}
-
-static void wbs_set_bound(struct kunit *test, unsigned int bound)
-{
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, wbs_restore_bound,
-						  NULL));
-	WRITE_ONCE(writeback_batch_folios, bound);
-}
-
 struct wbs_row {
 	const char *desc;
 	u32 seed;
@@ -196,7 +184,7 @@ static void folios_start_writeback_matches_model(struct kunit *test)
 
 	if (row->moving)
 		wbf_move_charges(test);
-	wbs_set_bound(test, row->bound);
+	wbf_set_bound(test, row->bound);
 	for (i = 0; i < WBS_SEEDS; i++)
 		wbs_run_seed(test, row, row->seed + i);
 }
