@@ -256,7 +256,8 @@ def measure_locks(kernels, out, progress):
              for label, boot in boots.items()}
     return [rows.exact_row(f"i_pages {phase}", "4k", cost.DEVICE,
                            "lock acquisitions per GiB",
-                           [found["base"][phase]], [found["patched"][phase]])
+                           [found["base"][phase]], [found["patched"][phase]],
+                           gates.LOCKS if phase == "writeback" else None)
             for phase in ("write", "writeback")]
 
 

@@ -61,6 +61,9 @@ FULL_BATCH = Gate(max_ratio=0.2)
 # includes every hold of the i_pages lock; in instructions.
 HOLD = Gate(max_patched=10000)
 
+# Acquisitions of i_pages locks per GiB of 4 KiB pages written back.
+LOCKS = Gate(max_ratio=1 / 12)
+
 # fio on null_blk with latency under icount.  Dirty throttling and the order in
 # which several jobs run amplify small shifts, hence the wider spread.
 BANDWIDTH = Gate(min_ratio=0.99, spread=0.01)
