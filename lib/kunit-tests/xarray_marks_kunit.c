@@ -216,6 +216,24 @@ static void xm_check_parents(struct xm_model *model, struct xa_state *xas,
 	}
 }
 
+/* An entry of several slots has its marks in the first of them only. */
+static void xm_check_sibling(struct xm_model *model, struct xa_state *xas,
+		unsigned int which)
+{
+	struct xa_node *node = xas->xa_node;
+	unsigned int offset;
+
+	if (!node)
+		return;
+	offset = (xas->xa_index >> node->shift) & XA_CHUNK_MASK;
+	if (offset == xas->xa_offset)
+		return;
+	KUNIT_EXPECT_FALSE_MSG(model->test,
+		test_bit(offset, node->marks[which]),
+		"seed %u: mark %u of a sibling slot at index %lu", model->seed,
+		which, xas->xa_index);
+}
+
 /* Compare the marks of the @which-th kind with those that must be there. */
 static void xm_check_mark(struct xm_model *model, unsigned int which)
 {
@@ -234,6 +252,7 @@ static void xm_check_mark(struct xm_model *model, unsigned int which)
 		KUNIT_EXPECT_EQ_MSG(model->test, want, xas_get_mark(&xas, mark),
 			"seed %u: mark %u of the entry at index %lu",
 			model->seed, which, entry->first);
+		xm_check_sibling(model, &xas, which);
 		xm_check_parents(model, &xas, which);
 		any |= want;
 		if (!want)

@@ -3,7 +3,8 @@
 #
 # Guest script of "make cost": what write() and writeback cost, in instructions.
 # Runs under icount with one vCPU.  Arguments: the names of the rows to measure,
-# fresh-memory first if at all.  Figures are the "cost:" lines that writer prints.
+# 4k first if at all: the rows change the state of the memory.  Figures are the
+# "cost:" lines that writer prints.
 
 # shellcheck source=tools/testing/fio/raid.sh
 . /vm/raid.sh
@@ -16,12 +17,9 @@ headline() {
 }
 
 # Free memory after boot lies in physical order, so that neighbouring pages of a
-# file share a segment of a bio, which makes writeback about 4 % cheaper than
-# where no page has a free neighbour, as after a long uptime.  What comes in
-# between would depend on what ran before, so it is set: of the 1024 MiB of the
-# 4 KiB row, 696 MiB come from pages without free neighbours.  With this share the
-# base costs what it did when the gates were set.  One round only: the pages that
-# it frees come back in another order.
+# file share a segment of a bio.  After a long uptime few pages have a neighbour that
+# is free too: that is the row scattered-memory.  What comes in between depends on
+# what ran before, to the tick, and repeats too badly to be gated.
 #
 # scatter_memory NAME MIB: free every other page of twice that much memory
 scatter_memory() {
@@ -30,14 +28,9 @@ scatter_memory() {
 		rm "/scatter-$1/free"
 }
 
-# What the 4 KiB rows would be without scatter_memory; measured before it.
-fresh_memory() {
-	writer -t fresh-memory -s 256m -b 4k -r 3 /mnt/large
-}
-
-# What they would be if all their pages were without free neighbours.
+# What the 4 KiB rows would be if no page had a free neighbour.
 scattered_memory() {
-	scatter_memory rest 32 &&
+	scatter_memory rest 320 &&
 		writer -t scattered-memory -s 256m -b 4k -r 3 /mnt/large
 }
 
@@ -96,7 +89,7 @@ raw_device() {
 
 measure() {
 	case $1 in
-	4k) headline 4k 1g 1 ;;
+	4k) headline 4k 384m 3 ;;
 	64k) headline 64k 512m 3 ;;
 	1m) headline 1m 512m 5 ;;
 	4000) headline 4000 128m 3 ;;
@@ -117,11 +110,12 @@ shift_start
 null_raid 0 0 0
 xfs_realtime 0 /mnt 2m
 quiet_flusher
-writer -s 1g -L 1m /mnt/large || die "cannot lay the file out"
-if [ "$1" = fresh-memory ]; then
-	fresh_memory || die "row $1 failed"
+writer -s 512m -L 1m /mnt/large || die "cannot lay the file out"
+if [ "$1" = 4k ]; then
+	measure 4k || die "row 4k failed"
 	shift
 fi
+# The state that the other rows begin with: most of the free pages are scattered.
 scatter_memory part 696 || die "cannot scatter the memory"
 for row in "$@"; do
 	measure "$row" || die "row $row failed"

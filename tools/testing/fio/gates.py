@@ -50,7 +50,7 @@ COST = {
 
 # Every guard row, so that nothing is tuned to the headline.
 GUARD = Gate(NOT_ABOVE)
-GUARDS = ("fresh-memory", "small-files", "fsync", "third-page", "two-memcgs",
+GUARDS = ("small-files", "fsync", "third-page", "two-memcgs",
           "fragmented", "ext4", "raw-device", "scattered-memory")
 
 # Micro-benchmark of the KUnit suite: the price of ending a single folio.
