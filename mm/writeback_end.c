@@ -147,10 +147,8 @@ static __always_inline void end_writeback_bound(struct folio **folios,
 	else
 		end_writeback_untagged(folios, nr, sum);
 
-	if (nr == 1 || likely(!sum->mixed))
-		folio_account_written(folios[0], sum->pages);
-	else
-		folios_account(folios, nr, folio_account_written);
+	folios_account_sum(folios, nr, sum->pages, sum->mixed,
+			folio_account_written);
 }
 
 /* Take what is needed to touch a folio after its end. */

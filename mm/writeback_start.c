@@ -54,20 +54,6 @@ static void folio_account_started(struct folio *folio, long nr)
 }
 
 /*
- * Count the first @nr folios.  Inlined with a constant @nr of 1 and a constant
- * @account, this is a direct call.
- */
-static __always_inline void sum_account(const struct writeback_sum *sum,
-		struct folio **folios, unsigned int nr,
-		void (*account)(struct folio *folio, long nr))
-{
-	if (nr == 1 || likely(!sum->mixed))
-		account(folios[0], sum->pages);
-	else
-		folios_account(folios, nr, account);
-}
-
-/*
  * Clear the dirty flag of folios, up to the first that does not have it.  The
  * folio lock binds each to its memcg.
  */
@@ -92,7 +78,8 @@ static __always_inline unsigned int clear_dirty(struct inode *inode,
 			sum.mixed |= folio_counters_differ(folios[0], folios[i]);
 	}
 	if (likely(i)) {
-		sum_account(&sum, folios, i, folio_account_clean);
+		folios_account_sum(folios, i, sum.pages, sum.mixed,
+				folio_account_clean);
 		wb_stat_mod(wb, WB_RECLAIMABLE, -sum.pages);
 	}
 	unlocked_inode_to_wb_end(inode, &cookie);
@@ -172,7 +159,8 @@ EXPORT_SYMBOL_GPL(folios_clear_dirty_for_io);
 /* Start writeback */
 
 /* The counterpart of mapping_account_written(), with what was before the hold. */
-static __always_inline void mapping_account_started(struct address_space *mapping, long pages,
+static __always_inline
+void mapping_account_started(struct address_space *mapping, long pages,
 		bool tagged)
 {
 	struct inode *inode = mapping->host;
@@ -223,12 +211,6 @@ static __always_inline void start_writeback_marks(struct xa_state *xas,
 	}
 }
 
-/* Does its entry fill a node of the tree, or more? */
-static __always_inline bool folio_fills_node(struct folio *folio)
-{
-	return folio_nr_pages(folio) >= XA_CHUNK_SIZE;
-}
-
 /*
  * Set flags and marks of the folios from @i on that get the same marks.  A folio
  * can be dirtied without the folio lock, but its mark is set under the i_pages
@@ -242,14 +224,13 @@ static __always_inline unsigned int start_writeback_run(struct xa_state *xas,
 	struct folio *folio = folios[i], *head = folios[0];
 	pgoff_t first = folio->index, next = first;
 	bool dirty = folio_test_dirty(folio);
+	long pages = folio_nr_pages(folio), before;
 	unsigned int start = i;
-	long pages;
 
 	VM_WARN_ON_ONCE_FOLIO(xa_load(xas->xa, first) != folio, folio);
 	for (;;) {
 		VM_WARN_ON_ONCE_FOLIO(!folio_test_locked(folio), folio);
 		folio_test_set_writeback(folio);
-		pages = folio_nr_pages(folio);
 		next += pages;
 		if (++i == nr)
 			break;
@@ -257,8 +238,10 @@ static __always_inline unsigned int start_writeback_run(struct xa_state *xas,
 		VM_WARN_ON_ONCE_FOLIO(folio->index != next, folio);
 		sum->mixed |= folio_counters_differ(head, folio);
 		/* A folio that fills a node is done by itself. */
+		before = pages;
+		pages = folio_nr_pages(folio);
 		if (folio_test_dirty(folio) != dirty ||
-		    folio_fills_node(folio) || pages >= XA_CHUNK_SIZE)
+		    max(before, pages) >= XA_CHUNK_SIZE)
 			break;
 	}
 	sum->pages += next - first;
@@ -312,7 +295,8 @@ static __always_inline void start_writeback_bound(struct folio **folios,
 		start_writeback_tagged(mapping, folios, nr, keep_write, &sum);
 	else
 		start_writeback_untagged(folios, nr, &sum);
-	sum_account(&sum, folios, nr, folio_account_started);
+	folios_account_sum(folios, nr, sum.pages, sum.mixed,
+			folio_account_started);
 }
 
 /*

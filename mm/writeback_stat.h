@@ -64,4 +64,26 @@ void folio_account_written(struct folio *folio, long nr);
 void folios_account(struct folio **folios, unsigned int nr,
 		void (*account)(struct folio *folio, long nr));
 
+/**
+ * folios_account_sum - Count folios whose pages have been added up.
+ * @folios: The folios, in any order.  The caller holds a reference on each.
+ * @nr: Number of entries of @folios, at least 1.
+ * @pages: Number of their pages.
+ * @mixed: Not 0 if not all of them use the counters of the first.
+ * @account: Counts pages of a folio, and of others that use the same counters.
+ *
+ * Where all use the same counters, this is one call of @account, a direct one.
+ *
+ * Context: Any context.  The folios are bound to their memcgs.
+ */
+static __always_inline void folios_account_sum(struct folio **folios,
+		unsigned int nr, long pages, unsigned long mixed,
+		void (*account)(struct folio *folio, long nr))
+{
+	if (nr == 1 || likely(!mixed))
+		account(folios[0], pages);
+	else
+		folios_account(folios, nr, account);
+}
+
 #endif /* _MM_WRITEBACK_STAT_H */
