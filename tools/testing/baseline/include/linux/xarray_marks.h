@@ -8,6 +8,20 @@
 
 #include <linux/xarray.h>
 
+/* Call @change for every entry from the index of @xas to @last. */
+static inline void xas_each_mark(struct xa_state *xas, unsigned long last,
+		xa_mark_t mark,
+		void (*change)(const struct xa_state *xas, xa_mark_t mark))
+{
+	unsigned long index = xas->xa_index;
+
+	do {
+		xas_set(xas, index);
+		if (xas_load(xas))
+			change(xas, mark);
+	} while (index++ < last);
+}
+
 /**
  * xas_clear_mark_range - Clear the mark on all entries of a range, one by one.
  * @xas: Operation state, set to the first index of the range.
@@ -19,13 +33,7 @@
 static inline void xas_clear_mark_range(struct xa_state *xas,
 		unsigned long last, xa_mark_t mark)
 {
-	unsigned long index = xas->xa_index;
-
-	do {
-		xas_set(xas, index);
-		if (xas_load(xas))
-			xas_clear_mark(xas, mark);
-	} while (index++ < last);
+	xas_each_mark(xas, last, mark, xas_clear_mark);
 }
 
 /**
@@ -39,13 +47,7 @@ static inline void xas_clear_mark_range(struct xa_state *xas,
 static inline void xas_set_mark_range(struct xa_state *xas,
 		unsigned long last, xa_mark_t mark)
 {
-	unsigned long index = xas->xa_index;
-
-	do {
-		xas_set(xas, index);
-		if (xas_load(xas))
-			xas_set_mark(xas, mark);
-	} while (index++ < last);
+	xas_each_mark(xas, last, mark, xas_set_mark);
 }
 
 /**
