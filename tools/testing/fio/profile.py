@@ -57,7 +57,7 @@ def wrapper(out, plugin, functions, counts):
     return path
 
 
-def count(name, row, out):
+def count(name, row, plugin, out):
     """Instructions per page of each function: {function: instructions}."""
     tree = os.path.join(guest.BUILD, name)
     kernel = os.path.join(tree, "arch/x86/boot/bzImage")
@@ -67,8 +67,7 @@ def count(name, row, out):
     functions = symbols(tree)
     counts = os.path.join(out, "counts.txt")
     boot = cost.boot(name, kernel, os.path.join(out, "guest"), 0, [row])
-    env = dict(os.environ, VM_QEMU=wrapper(out, build_plugin(out), functions,
-                                           counts))
+    env = dict(os.environ, VM_QEMU=wrapper(out, plugin, functions, counts))
     print(f"profile: {row} on {name}", flush=True)
     if subprocess.run(boot.command(), env=env, check=False).returncode:
         raise guest.CannotRun(f"{name}: the guest failed, see {boot.out}")
@@ -99,7 +98,8 @@ def work(args):
     out = os.path.join(guest.BUILD, "results", "profile")
     os.makedirs(out, exist_ok=True)
     guest.build_writer()
-    found = [count(name, args.row, out) for name in ("base", "patched")]
+    plugin = build_plugin(out)
+    found = [count(name, args.row, plugin, out) for name in ("base", "patched")]
     print("\n".join(table(*found, args.top)))
     return 0
 
