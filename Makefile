@@ -10,7 +10,7 @@ MAKEFLAGS += --no-print-directory
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
 	@echo
-	@echo 'SUITE=glob for kunit; QUICK=1 or FULL=1 for bench; JOBS=n for builds.'
+	@echo 'SUITE=glob for kunit; QUICK=1, FULL=1 or PART=name for bench; JOBS=n for builds.'
 	@echo 'Exit: 0 pass, 1 fail, 2 could not run.  Logs stay under build/results/.'
 
 packages:

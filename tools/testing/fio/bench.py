@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """The bench: bandwidth, cost and lock figures, base against patched kernel.
 
-Four parts, one table:
+Five parts, one table:
   nvme       fio on XFS over RAID0 of four emulated NVMe drives, several vCPUs;
              interleaved pairs, judged by the interval of their median ratio
   bandwidth  fio on RAID0 of four null_blk with latency, icount, deterministic
+  queue      fio appending to XFS on null_blk with latency, few tags or little
+             bandwidth, icount; only measured when asked for, and by full mode
   cost       the rows of cost.py
   locks      i_pages acquisitions, from kernels with lock statistics
 
@@ -14,8 +16,10 @@ Rows that cannot be judged do not fail; the last line counts them.
 """
 
 import argparse
+import dataclasses
 import json
 import os
+import re
 import shutil
 import statistics
 import sys
@@ -53,14 +57,36 @@ class Cell:
 
 
 # Sizes are chosen so that a job takes a good half second under TCG.
-NVME_CELLS = (Cell("4k", 1, 128), Cell("4k", 4, 32), Cell("64k", 1, 384),
-              Cell("64k", 4, 96), Cell("1m", 1, 384), Cell("1m", 4, 96))
+NVME_CELLS = (Cell("4k", 1, 128), Cell("4k", 2, 64), Cell("4k", 4, 32),
+              Cell("64k", 1, 384), Cell("64k", 2, 192), Cell("64k", 4, 96),
+              Cell("1m", 1, 384), Cell("1m", 2, 192), Cell("1m", 4, 96))
 # The deterministic rows: {cell: rounds}.  fio counts in milliseconds of guest
 # time, so that these jobs have to be long.  The order in which four jobs are
 # throttled moves a result by up to 1 %, which takes more rounds.
-BANDWIDTH_CELLS = {Cell("4k", 1, 256): 1, Cell("4k", 4, 64): 3,
-                   Cell("64k", 1, 1536): 1, Cell("64k", 4, 384): 5,
-                   Cell("1m", 1, 2048): 1, Cell("1m", 4, 512): 9}
+BANDWIDTH_CELLS = {Cell("4k", 1, 256): 1, Cell("4k", 2, 128): 3,
+                   Cell("4k", 4, 64): 3,
+                   Cell("64k", 1, 1536): 1, Cell("64k", 2, 768): 5,
+                   Cell("64k", 4, 384): 5,
+                   Cell("1m", 1, 2048): 1, Cell("1m", 2, 1024): 5,
+                   Cell("1m", 4, 512): 9}
+# Appending to devices that limit the bandwidth: latency in ns and attributes of
+# null_blk, and rounds of the cells of large folios.  Where requests wait for tags,
+# who gets the next one moves a result by some percent: that takes more rounds.
+QUEUES = {"20us": (("20000",), 3),
+          "1ms": (("1000000",), 3),
+          "1ms-4-tags": (("1000000", "hw_queue_depth=4"), 14),
+          "400-MiB/s": (("20000", "mbps=100"), 3)}
+# One job is larger than the background limit of a guest of QUEUE_MEM MiB, two
+# reach its dirty limit.
+QUEUE_CELLS = (Cell("4k", 1, 384), Cell("4k", 2, 384), Cell("4k", 4, 192),
+               Cell("64k", 2, 384), Cell("1m", 2, 384))
+QUEUE_MEM = 4096
+
+
+def queue_cells(name):
+    """{cell: rounds} of a device."""
+    return {cell: 3 if cell.bs == "4k" else QUEUES[name][1]
+            for cell in QUEUE_CELLS}
 
 
 @dataclass(frozen=True)
@@ -70,32 +96,40 @@ class Mode:
     rounds: int         # host drifts; rounds is jobs of each cell in one boot
     repeats: int        # boots of each kernel for deterministic bandwidth
     cost_rows: tuple
-    locks: bool
+    parts: tuple
     note: str = ""
+    cells: tuple = NVME_CELLS
+    mem: int = 2048     # MiB of the guests with NVMe
 
     def pairs(self):
         return self.boots * self.rounds
 
     def estimate(self):
         """Seconds that a run takes on a quiet 2-core machine."""
-        nvme = 2 * self.boots * (NVME_BOOT_SECONDS
-                                 + self.rounds * NVME_ROUND_SECONDS)
-        costs = (cost.REPEATS * cost.SECONDS_PER_REPEAT
-                 * len(self.cost_rows) / len(cost.ALL))
-        return int(nvme + self.repeats * BANDWIDTH_SECONDS + costs + 25
-                   + (LOCKS_SECONDS if self.locks else 0))
+        seconds = {
+            "nvme": 2 * self.boots * (NVME_BOOT_SECONDS + self.rounds * sum(
+                cell.jobs * cell.size / NVME_MIB_PER_S[cell.bs]
+                for cell in self.cells)),
+            "bandwidth": self.repeats * BANDWIDTH_SECONDS,
+            "queue": self.repeats * QUEUE_SECONDS,
+            "cost": 25 + (cost.REPEATS * cost.SECONDS_PER_REPEAT
+                          * len(self.cost_rows) / len(cost.ALL)),
+            "locks": LOCKS_SECONDS}
+        return int(sum(seconds[part] for part in self.parts))
 
 
 # On a quiet 2-core machine.
-NVME_BOOT_SECONDS, NVME_ROUND_SECONDS = 12, 5.5
-BANDWIDTH_SECONDS, LOCKS_SECONDS = 60, 60
+NVME_BOOT_SECONDS, NVME_MIB_PER_S = 12, {"4k": 160, "64k": 350, "1m": 400}
+BANDWIDTH_SECONDS, QUEUE_SECONDS, LOCKS_SECONDS = 90, 340, 60
 
+PARTS = ("nvme", "bandwidth", "queue", "cost", "locks")
+DEFAULT_PARTS = ("nvme", "bandwidth", "cost", "locks")
 MODES = {
-    "quick": Mode(2, 3, 1, cost.HEADLINE, False,
+    "quick": Mode(2, 3, 1, cost.HEADLINE, ("nvme", "bandwidth", "cost"),
                   "quick mode: the 6 pairs of an NVMe row only show differences "
                   "far larger than the scatter of single runs"),
-    "default": Mode(7, 4, 2, cost.ALL, True),
-    "full": Mode(25, 4, 2, cost.ALL, True),
+    "default": Mode(7, 4, 2, cost.ALL, DEFAULT_PARTS),
+    "full": Mode(25, 4, 2, cost.ALL, PARTS),
 }
 
 
@@ -165,22 +199,22 @@ def nvme_boot(label, kernel, out, number, mode):
     """fio on emulated NVMe; the timeout allows for a busy machine."""
     return fio_boot(label, kernel, "nvme.sh",
                     os.path.join(out, f"nvme-{label}-{number}"), [],
-                    ["--nvme", "4:384", "--smp", "2", "--mem", "2048",
+                    ["--nvme", "4:384", "--smp", "2", "--mem", str(mode.mem),
                      "--append", STALL_TIMEOUT],
                     NVME_TIMEOUT,
-                    job_file(dict.fromkeys(NVME_CELLS, mode.rounds),
+                    job_file(dict.fromkeys(mode.cells, mode.rounds),
                              ["unlink=1"]))
 
 
 def measure_nvme(kernels, mode, out, progress):
-    """Alternate boots A B A B; the i-th jobs of two such boots are a pair."""
+    """Alternate boots A B B A; the i-th jobs of two such boots are a pair."""
     values = {}
     for number in range(mode.boots):
-        for label, kernel in kernels.items():
+        for label, kernel in list(kernels.items())[::-1 if number % 2 else 1]:
             boot = nvme_boot(label, kernel, out, number, mode)
             found = fio_mib_per_s(guest.run(boot).read("results/fio.json"),
                                   boot.out)
-            for cell in NVME_CELLS:
+            for cell in mode.cells:
                 values[label, number, cell] = cell_values(
                     found, cell, mode.rounds, boot.out)
             progress.say(f"nvme: {label}, boot {number + 1} of {mode.boots}")
@@ -189,7 +223,7 @@ def measure_nvme(kernels, mode, out, progress):
                             [list(zip(values["base", number, cell],
                                       values["patched", number, cell]))
                              for number in range(mode.boots)])
-            for cell in NVME_CELLS]
+            for cell in mode.cells]
 
 
 def bandwidth_boot(label, kernel, out, number):
@@ -228,6 +262,38 @@ def measure_bandwidth(kernels, repeats, out, progress):
                            [each[cell] for each in values["patched"]],
                            gates.BANDWIDTH, jobs=cell.jobs)
             for cell in BANDWIDTH_CELLS]
+
+
+def queue_boot(label, kernel, out, name, number):
+    """fio on null_blk that queues, under icount."""
+    return fio_boot(
+        label, kernel, "queue.sh",
+        os.path.join(out, f"queue-{label}-{name.replace('/', '-')}-{number}"),
+        list(QUEUES[name][0]),
+        guest.icount_options(QUEUE_MEM, number, files=["raid.sh"]),
+        900, job_file(queue_cells(name), ["unlink=1"]))
+
+
+def measure_queue(kernels, repeats, out, progress):
+    """Rows of devices that limit the bandwidth: repeatable, but not smooth, as a
+    request more or less in front of another changes all that follows."""
+    boots = {(name, number, label): queue_boot(label, kernel, out, name, number)
+             for name in QUEUES for number in range(repeats)
+             for label, kernel in kernels.items()}
+    for boot in guest.run_all(boots.values()):
+        progress.say(os.path.basename(boot.out))
+    found = {key: fio_mib_per_s(boot.read("results/fio.json"), boot.out)
+             for key, boot in boots.items()}
+
+    def pairs(name, number, cell, rounds):
+        return list(zip(*(cell_values(found[name, number, label], cell, rounds,
+                                      label) for label in kernels)))
+    return [rows.paired_row("fio append", cell.bs, cell.jobs,
+                            f"raid0-null_blk-{name}", MIB_PER_S,
+                            [pairs(name, number, cell, rounds)
+                             for number in range(repeats)],
+                            gates.QUEUE_BOUND)
+            for name in QUEUES for cell, rounds in queue_cells(name).items()]
 
 
 def lock_counts(text, label):
@@ -274,7 +340,8 @@ def measure(args, mode, out):
     kernels = {"base": args.base, "patched": args.patched}
     lock_kernels = {"base": args.kunit_base, "patched": args.kunit}
     for label, kernel in [*kernels.items(),
-                          *(lock_kernels.items() if mode.locks else ())]:
+                          *(lock_kernels.items() if "locks" in mode.parts
+                            else ())]:
         guest.check_kernel(kernel)
     guest.check_same_config(args.base, args.patched)
     shutil.rmtree(out, ignore_errors=True)
@@ -283,13 +350,20 @@ def measure(args, mode, out):
     for label, kernel in kernels.items():
         keep_config(label, kernel, out)
     progress = Progress(mode.estimate())
-    progress.say(f"fio on NVMe, {mode.pairs()} pairs of each row")
-    found = measure_nvme(kernels, mode, out, progress)
-    progress.say("fio on null_blk with latency")
-    found += measure_bandwidth(kernels, mode.repeats, out, progress)
-    found += cost.measure(args.base, args.patched, os.path.join(out, "cost"),
-                          wanted=mode.cost_rows)
-    if mode.locks:
+    found = []
+    if "nvme" in mode.parts:
+        progress.say(f"fio on NVMe, {mode.pairs()} pairs of each row")
+        found += measure_nvme(kernels, mode, out, progress)
+    if "bandwidth" in mode.parts:
+        progress.say("fio on null_blk with latency")
+        found += measure_bandwidth(kernels, mode.repeats, out, progress)
+    if "queue" in mode.parts:
+        progress.say("fio on null_blk that queues")
+        found += measure_queue(kernels, mode.repeats, out, progress)
+    if "cost" in mode.parts:
+        found += cost.measure(args.base, args.patched, os.path.join(out, "cost"),
+                              wanted=mode.cost_rows)
+    if "locks" in mode.parts:
         progress.say("lock statistics")
         for label, kernel in lock_kernels.items():
             keep_config(f"locks-{label}", kernel, out)
@@ -310,6 +384,26 @@ def summary(found):
     return f"bench: pass: {text}", 0
 
 
+def cells_spec(text):
+    """Parse BS:JOBS:MIB[,BS:JOBS:MIB]..."""
+    cells = []
+    for word in text.split(","):
+        match = re.fullmatch(r"([1-9][0-9]*[km]):([1-9]):([1-9][0-9]{0,3})", word)
+        if not match:
+            raise argparse.ArgumentTypeError(f"not BS:JOBS:MIB: '{word}'")
+        cells.append(Cell(match[1], int(match[2]), int(match[3])))
+    if len({cell.name() for cell in cells}) < len(cells):
+        raise argparse.ArgumentTypeError("the same BS:JOBS twice")
+    return tuple(cells)
+
+
+def count_spec(text):
+    """Parse a positive number."""
+    if not re.fullmatch(r"[1-9][0-9]{0,5}", text):
+        raise argparse.ArgumentTypeError(f"not a positive number: '{text}'")
+    return int(text)
+
+
 def parse_args(argv):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -318,14 +412,31 @@ def parse_args(argv):
                             default=os.path.join(guest.BUILD, name,
                                                  "arch/x86/boot/bzImage"))
     parser.add_argument("--mode", choices=MODES, default="default")
+    parser.add_argument("--part", choices=PARTS, action="append",
+                        help="measure only this; may be repeated")
+    nvme = parser.add_argument_group("instead of what the mode says of NVMe")
+    nvme.add_argument("--cells", type=cells_spec, metavar="BS:JOBS:MIB,...")
+    nvme.add_argument("--mem", type=count_spec, metavar="MIB")
+    nvme.add_argument("--boots", type=count_spec, metavar="N")
+    nvme.add_argument("--rounds", type=count_spec, metavar="N")
     parser.add_argument("--out", metavar="DIR",
                         default=os.path.join(guest.BUILD, "results"))
     return parser.parse_args(argv)
 
 
+def chosen_mode(args):
+    """The mode, with what the command line says otherwise."""
+    given = {name: getattr(args, name)
+             for name in ("cells", "mem", "boots", "rounds")
+             if getattr(args, name)}
+    if args.part:
+        given["parts"] = tuple(args.part)
+    return dataclasses.replace(MODES[args.mode], **given)
+
+
 def work(args):
     """Measure, report; the exit status."""
-    mode = MODES[args.mode]
+    mode = chosen_mode(args)
     start = time.monotonic()
     found = measure(args, mode, os.path.join(args.out, "bench"))
     rows.write_json(os.path.join(args.out, "bench.json"), found)

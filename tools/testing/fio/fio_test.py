@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Tests of the measuring drivers on known data, with runs that must fail."""
 
+import argparse
 import contextlib
 import io
 import json
@@ -291,9 +292,23 @@ class Parsing(unittest.TestCase):
 
     def test_job_file_has_a_section_for_each_job(self):
         text = bench.job_file(dict.fromkeys(bench.NVME_CELLS, 3))
-        self.assertEqual(text.count("\nstonewall"), 18)
+        self.assertEqual(text.count("\nstonewall"), 27)
         self.assertIn("\n[64k-4-3]\nstonewall\nbs=64k\n", text)
         self.assertIn("\nend_fsync=1\n", text)
+
+    def test_cells_of_the_command_line(self):
+        mode = bench.chosen_mode(bench.parse_args(
+            ["--part", "nvme", "--cells", "4k:2:384,1m:1:64", "--mem", "4096",
+             "--rounds", "9"]))
+        self.assertEqual(mode.parts, ("nvme",))
+        self.assertEqual(mode.cells, (bench.Cell("4k", 2, 384),
+                                      bench.Cell("1m", 1, 64)))
+        self.assertEqual((mode.mem, mode.boots, mode.rounds), (4096, 7, 9))
+        for text in ("", "4k", "4k:2", "4k:0:64", "4:2:64", "4k:2:64,4k:2:96",
+                     "4k:2:64,", "4k:-2:64"):
+            with self.subTest(text), self.assertRaises(
+                    argparse.ArgumentTypeError):
+                bench.cells_spec(text)
 
     def test_lock_counts_take_the_busiest_class(self):
         text = "".join(

@@ -69,6 +69,8 @@ LOCKS = Gate(max_ratio=1 / 12)
 BANDWIDTH = Gate(min_ratio=0.99, spread=0.01)
 # fio on emulated NVMe: judged by the interval of the median ratio.
 NVME_BOUND = 0.97
+# fio on null_blk that queues: the same, but nothing of the host disturbs it.
+QUEUE_BOUND = 0.99
 
 
 def judge(gate, base, patched, spread=0.0):

@@ -14,26 +14,34 @@ die() {
 	exit 1
 }
 
-# null_raid N IRQMODE COMPLETION_NS [MIB]: /dev/mdN, RAID0 over four null_blk that
-# keep no data.  Mode 0 completes inside submission, mode 2 after COMPLETION_NS
-# of guest time; MIB is the size of one disk.  The chunk is mdadm --create's default: with the 64 KiB that
-# --build would take, half of the cost of large writes is splitting bios.
+# null_raid N IRQMODE COMPLETION_NS [MIB [ATTRIBUTE=VALUE...]]: /dev/mdN, RAID0 over
+# four null_blk that keep no data unless memory_backed=1 is among the attributes.
+# Mode 0 completes inside submission, mode 2 after COMPLETION_NS of guest time; MIB
+# is the size of one disk.  The chunk is mdadm --create's default: with the
+# 64 KiB that --build would take, half of the cost of large writes is splitting
+# bios.
 null_raid() {
+	number=$1 irqmode=$2 latency=$3 mib=${4:-16384}
+	shift $(($# < 4 ? $# : 4))
 	disks=
 	for i in 0 1 2 3; do
-		dir=/sys/kernel/config/nullb/nullb$(($1 * 4 + i))
+		dir=/sys/kernel/config/nullb/nullb$((number * 4 + i))
 		mkdir "$dir" || die "null_blk has no configfs"
-		echo "${4:-16384}" > "$dir/size"
+		echo "$mib" > "$dir/size"
 		echo 512 > "$dir/blocksize"
 		echo 2 > "$dir/queue_mode"
 		echo 1 > "$dir/submit_queues"
-		echo "$2" > "$dir/irqmode"
-		echo "$3" > "$dir/completion_nsec"
+		echo "$irqmode" > "$dir/irqmode"
+		echo "$latency" > "$dir/completion_nsec"
+		for attribute in "$@"; do
+			echo "${attribute#*=}" > "$dir/${attribute%%=*}" ||
+				die "null_blk does not take $attribute"
+		done
 		echo 1 > "$dir/power" || die "null_blk does not start"
 		disks="$disks /dev/${dir##*/}"
 	done
 	# shellcheck disable=SC2086 # a list
-	mdadm --quiet --build "/dev/md$1" --level=0 --raid-devices=4 \
+	mdadm --quiet --build "/dev/md$number" --level=0 --raid-devices=4 \
 		--chunk=512 $disks || die "mdadm failed"
 }
 

@@ -62,13 +62,15 @@ def exact_row(name, bs, device, unit, base, patched, gate=None, jobs=1,
                len(ratios), verdict, note)
 
 
-def paired_row(name, bs, jobs, device, unit, groups):
-    """A row from interleaved (base, patched) pairs of a noisy measurement; the
-    pairs of one group come from the same two boots."""
+def paired_row(name, bs, jobs, device, unit, groups, bound=gates.NVME_BOUND):
+    """A row from (base, patched) pairs of a measurement that scatters; the pairs of
+    one group come from the same two boots.  bound is what the ratio must not
+    be below."""
     middle, low, high = stats.median_interval(
         [[patched / base for base, patched in group] for group in groups])
     pairs = [pair for group in groups for pair in group]
-    verdict, note = gates.judge_interval(middle, low, high, len(pairs))
+    verdict, note = gates.judge_interval(middle, low, high, len(pairs),
+                                         bound)
     return Row(name, bs, jobs, device, unit,
                statistics.median(base for base, _ in pairs),
                statistics.median(patched for _, patched in pairs),
