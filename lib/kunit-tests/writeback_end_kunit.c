@@ -682,6 +682,58 @@ static void folios_end_writeback_races_with_unmount(struct kunit *test)
 	}
 }
 
+#ifdef CONFIG_MEMCG_V1
+
+struct wbe_mover {
+	struct wbe_file *file;
+	bool started;
+	bool go;
+	bool done;
+};
+
+static void wbe_end_when_told(void *data)
+{
+	struct wbe_mover *mover = data;
+
+	WRITE_ONCE(mover->started, true);
+	while (!READ_ONCE(mover->go))
+		cond_resched();
+	folios_end_writeback(&mover->file->fbatch);
+	WRITE_ONCE(mover->done, true);
+}
+
+/* While charges are moved, their lock protects the writeback flag. */
+static void folios_end_writeback_waits_for_moving_charges(struct kunit *test)
+{
+	struct wbe_mover mover = { .file = wbe_file_create(test) };
+	struct wbf_thread *thread;
+	unsigned long flags;
+	bool ended, done;
+	unsigned int i;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs two CPUs");
+	wbf_move_charges(test);
+	thread = wbf_thread_start(test, wbe_end_when_told, &mover);
+	while (!READ_ONCE(mover.started))
+		cond_resched();
+
+	spin_lock_irqsave(&root_mem_cgroup->move_lock, flags);
+	WRITE_ONCE(mover.go, true);
+	mdelay(100);
+	for (ended = false, i = 0; i < PAGEVEC_SIZE; i++)
+		ended |= !folio_test_writeback(mover.file->folios[i]);
+	done = READ_ONCE(mover.done);
+	spin_unlock_irqrestore(&root_mem_cgroup->move_lock, flags);
+
+	KUNIT_ASSERT_TRUE(test, wbf_thread_join(thread));
+	KUNIT_EXPECT_FALSE(test, ended);
+	KUNIT_EXPECT_FALSE(test, done);
+	KUNIT_EXPECT_FALSE(test, folio_test_writeback(mover.file->folios[0]));
+}
+
+#endif /* CONFIG_MEMCG_V1 */
+
 static struct kunit_case writeback_end_cases[] = {
 	KUNIT_CASE_PARAM(folios_end_writeback_matches_model,
 			 wbe_model_gen_params),
@@ -701,6 +753,9 @@ static struct kunit_case writeback_end_cases[] = {
 	KUNIT_CASE_PARAM(folios_end_writeback_races_with_eviction,
 			 wbe_context_gen_params),
 	KUNIT_CASE(folios_end_writeback_races_with_unmount),
+#ifdef CONFIG_MEMCG_V1
+	KUNIT_CASE(folios_end_writeback_waits_for_moving_charges),
+#endif
 	{}
 };
 

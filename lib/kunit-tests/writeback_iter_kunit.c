@@ -8,6 +8,7 @@
  */
 #include <kunit/test.h>
 #include <linux/fs.h>
+#include <linux/jhash.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
 #include <linux/pagevec.h>
@@ -35,6 +36,7 @@
  * @seed: First seed.
  * @max_order: Largest order of a folio.
  * @bound: Folios of a run.
+ * @max: Folios of a run that the file system has room for; 0 is no limit.
  * @sync: For data integrity.
  * @tagged: Write only what was dirty when writing began.
  * @cyclic: Begin where writing last stopped.
@@ -44,12 +46,14 @@
  * @truncate: One of so many folios, when written, truncates one far behind.
  * @redirty: One of so many folios is dirty again once written.
  * @part: Write a part of the file.
+ * @gaps: Stop where a run does not follow the one before.
  */
 struct wbi_row {
 	const char *desc;
 	u32 seed;
 	unsigned int max_order;
 	unsigned int bound;
+	unsigned int max;
 	bool sync;
 	bool tagged;
 	bool cyclic;
@@ -59,6 +63,7 @@ struct wbi_row {
 	unsigned int truncate;
 	unsigned int redirty;
 	bool part;
+	bool gaps;
 };
 
 static const struct wbi_row wbi_rows[] = {
@@ -68,6 +73,12 @@ static const struct wbi_row wbi_rows[] = {
 	{ .desc = "orders to 9", .seed = 400, .bound = 31, .max_order = 9 },
 	{ .desc = "bound 1", .seed = 500, .bound = 1, .max_order = 2 },
 	{ .desc = "bound 7", .seed = 600, .bound = 7, .max_order = 2 },
+	{ .desc = "room for 3", .seed = 1700, .bound = 31, .max = 3,
+	  .max_order = 1 },
+	{ .desc = "stopping at gaps", .seed = 1800, .bound = 31, .gaps = true,
+	  .max_order = 1, .cyclic = true, .budget = 60, .errors = 40 },
+	{ .desc = "stopping at gaps for data integrity", .seed = 1900,
+	  .bound = 31, .gaps = true, .sync = true, .errors = 40 },
 	{ .desc = "part of the file", .seed = 700, .bound = 31, .part = true },
 	{ .desc = "cyclic with a budget", .seed = 800, .bound = 31,
 	  .cyclic = true, .budget = 40, .max_order = 3 },
@@ -100,8 +111,12 @@ KUNIT_ARRAY_PARAM_DESC(wbi_row, wbi_rows, desc);
  * @nr: Their number.
  * @written: Page indices in the order of writing.
  * @nr_written: Number of @written.
+ * @next: Page index behind the folio written last.
+ * @at_gap: The iteration has stopped in front of the next.
+ * @stops: It does so.
  * @left: Of the budget.
  * @error: What the iteration ended with.
+ * @first_error: The first error of writing a folio.
  */
 struct wbi_file {
 	struct kunit *test;
@@ -113,8 +128,12 @@ struct wbi_file {
 	unsigned int nr;
 	pgoff_t written[WBI_FOLIOS];
 	unsigned int nr_written;
+	pgoff_t next;
+	bool at_gap;
+	bool stops;
 	long left;
 	int error;
+	int first_error;
 };
 
 /* A decision about a page index that is the same for both files. */
@@ -194,12 +213,18 @@ static int wbi_write_folio(struct wbi_file *file, struct folio *folio)
 {
 	pgoff_t index = folio->index;
 
+	if (!file->row->sync) {
+		KUNIT_EXPECT_EQ(file->test, 0, file->first_error);
+		KUNIT_EXPECT_GT(file->test, file->left, 0);
+	}
 	KUNIT_EXPECT_TRUE(file->test, folio_test_locked(folio));
 	KUNIT_EXPECT_FALSE(file->test, folio_test_dirty(folio));
 	KUNIT_EXPECT_FALSE(file->test, folio_test_writeback(folio));
 	if (file->nr_written < WBI_FOLIOS)
 		file->written[file->nr_written] = index;
 	file->nr_written++;
+	file->next = folio_next_index(folio);
+	file->left -= folio_nr_pages(folio);
 
 	folio_start_writeback(folio);
 	folio_unlock(folio);
@@ -208,12 +233,20 @@ static int wbi_write_folio(struct wbi_file *file, struct folio *folio)
 		wbf_folio_dirty(folio);
 	if (wbi_chosen(file, index, file->row->truncate, 3))
 		wbi_truncate_behind(file, index);
-	return wbi_chosen(file, index, file->row->errors, 4) ? -EIO : 0;
+	if (!wbi_chosen(file, index, file->row->errors, 4))
+		return 0;
+	if (!file->first_error)
+		file->first_error = -1 - (int)(index % 100);
+	return -1 - (int)(index % 100);
 }
 
 static void wbi_prepare(struct wbi_file *file, struct writeback_control *wbc)
 {
 	const struct wbi_row *row = file->row;
+
+	file->first_error = 0;
+	file->error = 0;
+	file->left = row->budget ? row->budget : LONG_MAX;
 
 	wbc->sync_mode = row->sync ? WB_SYNC_ALL : WB_SYNC_NONE;
 	wbc->tagged_writepages = row->tagged;
@@ -227,6 +260,18 @@ static void wbi_prepare(struct wbi_file *file, struct writeback_control *wbc)
 	}
 }
 
+/* What holds for either iteration, whatever it was made of. */
+static void wbi_check_end(struct wbi_file *file, struct writeback_control *wbc)
+{
+	bool stopped = file->first_error || file->left <= 0;
+
+	KUNIT_EXPECT_EQ(file->test, file->first_error, file->error);
+	KUNIT_EXPECT_EQ(file->test, file->left, wbc->nr_to_write);
+	if (file->row->cyclic)
+		KUNIT_EXPECT_EQ(file->test, stopped ? file->next : 0,
+				file->inode->i_mapping->writeback_index);
+}
+
 static void wbi_write_single(struct wbi_file *file)
 {
 	struct address_space *mapping = file->inode->i_mapping;
@@ -236,7 +281,7 @@ static void wbi_write_single(struct wbi_file *file)
 	wbi_prepare(file, &wbc);
 	while ((folio = writeback_iter(mapping, &wbc, folio, &file->error)))
 		file->error = wbi_write_folio(file, folio);
-	file->left = wbc.nr_to_write;
+	wbi_check_end(file, &wbc);
 }
 
 /* Write a run the way a file system has to. Returns the first error. */
@@ -270,6 +315,7 @@ static void wbi_check_run(struct wbi_file *file, struct writeback_run *run)
 
 	KUNIT_EXPECT_GT(file->test, nr, 0);
 	KUNIT_EXPECT_LE(file->test, nr, file->row->bound);
+	KUNIT_EXPECT_LE(file->test, nr, run->max);
 	for (i = 0; i < nr; i++) {
 		KUNIT_EXPECT_EQ(file->test, index, run->folios.folios[i]->index);
 		index = folio_next_index(run->folios.folios[i]);
@@ -285,11 +331,24 @@ static void wbi_write_runs(struct wbi_file *file)
 
 	wbi_prepare(file, &wbc);
 	writeback_run_init(&run);
+	if (file->row->max)
+		run.max = file->row->max;
+	run.stop_at_gap = file->row->gaps;
 	while (writeback_iter_run(mapping, &wbc, &run, &file->error)) {
+		if (file->row->gaps && !folio_batch_count(&run.folios)) {
+			file->at_gap = true;
+			file->stops = true;
+			file->error = 0;
+			continue;
+		}
+		/* Where it stops at gaps at all, it stops at every one. */
+		if (file->stops && file->nr_written && !file->at_gap)
+			KUNIT_EXPECT_EQ(file->test, file->next, run.first);
+		file->at_gap = false;
 		wbi_check_run(file, &run);
 		file->error = wbi_write_run(file, &wbc, &run);
 	}
-	file->left = wbc.nr_to_write;
+	wbi_check_end(file, &wbc);
 }
 
 static bool wbi_marked(struct wbi_file *file, pgoff_t index, xa_mark_t mark)
@@ -343,6 +402,30 @@ static void wbi_compare(struct wbi_file *a, struct wbi_file *b)
 		wbi_compare_folio(a, b, i);
 }
 
+/*
+ * What has been written and what is left. Kernels that share code between the two
+ * iterations, and that do not, print the same digests.
+ */
+static u32 wbi_digest(struct wbi_file *file, u32 digest)
+{
+	unsigned int i;
+
+	digest = jhash_3words(file->nr_written, file->left, file->error, digest);
+	digest = jhash_1word(file->inode->i_mapping->writeback_index, digest);
+	for (i = 0; i < min(file->nr_written, WBI_FOLIOS + 0U); i++)
+		digest = jhash_1word(file->written[i], digest);
+	for (i = 0; i < file->nr; i++) {
+		pgoff_t index = file->index[i];
+
+		digest = jhash_3words(file->folios[i] &&
+				      folio_test_dirty(file->folios[i]),
+				      wbi_marked(file, index, PAGECACHE_TAG_DIRTY),
+				      wbi_marked(file, index,
+						 PAGECACHE_TAG_TOWRITE), digest);
+	}
+	return digest;
+}
+
 static void wbi_release(struct wbi_file *file)
 {
 	unsigned int i;
@@ -361,12 +444,13 @@ static void writeback_iter_run_does_what_writeback_iter_does(struct kunit *test)
 	struct wbf_fs *fs = wbf_fs_create(test);
 	unsigned int written = 0, round;
 	struct wbi_file *a, *b;
-	u32 seed;
+	u32 seed, digest;
 
 	wbf_set_bound(test, row->bound);
 	for (seed = row->seed; seed < row->seed + WBI_SEEDS; seed++) {
 		a = wbi_create(test, fs, row, seed);
 		b = wbi_create(test, fs, row, seed);
+		digest = seed;
 		/* Cyclic writeback goes on where it stopped. */
 		for (round = 0; round < 3; round++) {
 			a->nr_written = 0;
@@ -375,7 +459,9 @@ static void writeback_iter_run_does_what_writeback_iter_does(struct kunit *test)
 			wbi_write_runs(b);
 			wbi_compare(a, b);
 			written += a->nr_written;
+			digest = wbi_digest(b, wbi_digest(a, digest));
 		}
+		pr_info("# writeback_iter: seed=%u digest=%08x\n", seed, digest);
 		wbi_release(a);
 		wbi_release(b);
 	}
@@ -467,11 +553,175 @@ static void writeback_iter_run_with_a_folio_under_writeback(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, file->nr, file->nr_written);
 }
 
+/* Races */
+
+#define WBI_RACE_FOLIOS	80
+#define WBI_RACE_SYNCS	150
+
+/**
+ * struct wbi_race - A file that is dirtied, written and synced at the same time.
+ * @inode: The file.
+ * @folios: Its folios.
+ * @dirtied: How often each was dirtied; counted before it is marked dirty.
+ * @marked: The value of @dirtied that each has been marked dirty with.
+ * @written: The value of @dirtied that each was last written with.
+ * @wrote: Folios written in the background.
+ * @stop: It is over.
+ */
+struct wbi_race {
+	struct inode *inode;
+	struct folio *folios[WBI_RACE_FOLIOS];
+	unsigned long dirtied[WBI_RACE_FOLIOS];
+	unsigned long marked[WBI_RACE_FOLIOS];
+	unsigned long written[WBI_RACE_FOLIOS];
+	unsigned long wrote;
+	bool stop;
+};
+
+static unsigned int wbi_race_write(struct wbi_race *race,
+		struct writeback_control *wbc)
+{
+	unsigned long contents[PAGEVEC_SIZE];
+	unsigned int i, nr, wrote = 0;
+	struct folio_batch fbatch;
+	struct writeback_run run;
+	int error = 0;
+
+	writeback_run_init(&run);
+	while (writeback_iter_run(race->inode->i_mapping, wbc, &run, &error)) {
+		folio_batch_init(&fbatch);
+		nr = folio_batch_count(&run.folios);
+		for (i = 0; i < nr; i++) {
+			folio_batch_add(&fbatch, run.folios.folios[i]);
+			contents[i] = READ_ONCE(race->dirtied[run.first + i]);
+		}
+		folios_start_writeback(&fbatch);
+		for (i = 0; i < nr; i++)
+			folio_unlock(fbatch.folios[i]);
+		for (i = 0; i < nr; i++)
+			WRITE_ONCE(race->written[run.first + i], contents[i]);
+		folios_end_writeback(&fbatch);
+		wrote += nr;
+	}
+	return wrote;
+}
+
+static void wbi_race_sync(struct wbi_race *race)
+{
+	struct writeback_control wbc = {
+		.sync_mode = WB_SYNC_ALL,
+		.nr_to_write = LONG_MAX,
+		.range_end = LLONG_MAX,
+	};
+
+	wbi_race_write(race, &wbc);
+	filemap_fdatawait_range(race->inode->i_mapping, 0, LLONG_MAX);
+}
+
+static void wbi_race_flusher(void *data)
+{
+	struct wbi_race *race = data;
+
+	while (!READ_ONCE(race->stop)) {
+		struct writeback_control wbc = {
+			.sync_mode = WB_SYNC_NONE,
+			.nr_to_write = 40,
+			.range_cyclic = true,
+		};
+
+		race->wrote += wbi_race_write(race, &wbc);
+		cond_resched();
+	}
+}
+
+/* Dirties folios, locks some for a moment, and marks some as another fsync() does. */
+static void wbi_race_dirtier(void *data)
+{
+	struct wbi_race *race = data;
+	struct rnd_state rnd;
+	unsigned int i;
+
+	prandom_seed_state(&rnd, 1);
+	while (!READ_ONCE(race->stop)) {
+		i = prandom_u32_state(&rnd) % WBI_RACE_FOLIOS;
+		switch (prandom_u32_state(&rnd) % 8) {
+		case 0:
+			if (folio_trylock(race->folios[i]))
+				folio_unlock(race->folios[i]);
+			break;
+		case 1:
+			tag_pages_for_writeback(race->inode->i_mapping, i / 2, i);
+			break;
+		default:
+			WRITE_ONCE(race->dirtied[i], race->dirtied[i] + 1);
+			folio_mark_dirty(race->folios[i]);
+			WRITE_ONCE(race->marked[i], race->dirtied[i]);
+		}
+		cond_resched();
+	}
+}
+
+/* What was dirtied before an fsync() is written when it returns. */
+static unsigned int wbi_race_lost(struct wbi_race *race)
+{
+	unsigned long marked[WBI_RACE_FOLIOS];
+	unsigned int i, lost = 0;
+
+	for (i = 0; i < WBI_RACE_FOLIOS; i++)
+		marked[i] = READ_ONCE(race->marked[i]);
+	wbi_race_sync(race);
+	for (i = 0; i < WBI_RACE_FOLIOS; i++)
+		lost += READ_ONCE(race->written[i]) < marked[i];
+	return lost;
+}
+
+static void writeback_iter_run_races_with_dirtying(struct kunit *test)
+{
+	struct wbi_race *race = kunit_kzalloc(test, sizeof(*race), GFP_KERNEL);
+	struct wbf_fs *fs = wbf_fs_create(test);
+	struct wbf_thread *flusher, *dirtier;
+	struct wbf_counters before, after;
+	unsigned int i, lost = 0;
+	bool joined;
+
+	KUNIT_ASSERT_NOT_NULL(test, race);
+	race->inode = wbf_inode_create(test, fs, NULL);
+	for (i = 0; i < WBI_RACE_FOLIOS; i++)
+		race->folios[i] = wbf_folio_add(test, race->inode, i, 0,
+						GFP_KERNEL);
+	wbf_counters_read(fs, &before);
+	flusher = wbf_thread_start(test, wbi_race_flusher, race);
+	dirtier = wbf_thread_start(test, wbi_race_dirtier, race);
+	for (i = 0; i < WBI_RACE_SYNCS; i++)
+		lost += wbi_race_lost(race);
+	WRITE_ONCE(race->stop, true);
+	joined = wbf_thread_join(flusher);
+	joined &= wbf_thread_join(dirtier);
+	KUNIT_ASSERT_TRUE(test, joined);
+	wbi_race_sync(race);
+
+	KUNIT_EXPECT_EQ_MSG(test, 0, lost, "folios not written by an fsync()");
+	KUNIT_EXPECT_GT(test, race->wrote, 0);
+	for (i = 0; i < WBI_RACE_FOLIOS; i++)
+		KUNIT_EXPECT_EQ(test, race->dirtied[i], race->written[i]);
+	KUNIT_EXPECT_FALSE(test, mapping_tagged(race->inode->i_mapping,
+						PAGECACHE_TAG_DIRTY));
+	KUNIT_EXPECT_FALSE(test, mapping_tagged(race->inode->i_mapping,
+						PAGECACHE_TAG_WRITEBACK));
+	wbf_counters_read(fs, &after);
+	KUNIT_EXPECT_EQ(test, before.wb_reclaimable, after.wb_reclaimable);
+	KUNIT_EXPECT_EQ(test, before.wb_writeback, after.wb_writeback);
+	KUNIT_EXPECT_EQ(test, before.dirty, after.dirty);
+	KUNIT_EXPECT_EQ(test, before.writeback, after.writeback);
+	KUNIT_EXPECT_EQ(test, before.pending, after.pending);
+}
+
 static struct kunit_case writeback_iter_cases[] = {
 	KUNIT_CASE_PARAM(writeback_iter_run_does_what_writeback_iter_does,
 			 wbi_row_gen_params),
 	KUNIT_CASE(writeback_iter_run_with_a_locked_folio),
 	KUNIT_CASE(writeback_iter_run_with_a_folio_under_writeback),
+	KUNIT_CASE(writeback_iter_run_races_with_dirtying),
 	{}
 };
 

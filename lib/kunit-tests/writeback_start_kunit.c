@@ -8,11 +8,13 @@
  * batches and folio by folio print the same ones.
  */
 #include <kunit/test.h>
+#include <linux/backing-dev.h>
 #include <linux/fs.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
 #include <linux/pagevec.h>
 #include <linux/prandom.h>
+#include <linux/rcupdate.h>
 #include <linux/writeback_batch.h>
 #include <linux/writeback_start.h>
 
@@ -273,12 +275,157 @@ static void folios_start_writeback_on_two_cpus(struct kunit *test)
 	wb_model_destroy(model);
 }
 
+#ifdef CONFIG_CGROUP_WRITEBACK
+
+/*
+ * One thread changes the wb of an inode back and forth, the way it is done when
+ * another cgroup takes an inode over: folios are counted by flag and mark in one hold of
+ * the i_pages lock. The other dirties folios and starts and ends their writeback.
+ * Folios counted for one wb must not be missed at the other.
+ */
+#define WBS_SWITCH_FOLIOS	(4 * PAGEVEC_SIZE)
+#define WBS_SWITCHES		200
+
+struct wbs_switch {
+	struct inode *inode;
+	struct bdi_writeback *wb[2];
+	struct folio *folios[WBS_SWITCH_FOLIOS];
+	unsigned long switches;
+	bool stop;
+};
+
+static void wbs_move_stat(struct wbs_switch *work, xa_mark_t mark,
+		enum wb_stat_item item)
+{
+	XA_STATE(xas, &work->inode->i_mapping->i_pages, 0);
+	struct bdi_writeback *old = work->inode->i_wb;
+	struct folio *folio;
+	long pages = 0;
+
+	xas_for_each_marked(&xas, folio, ULONG_MAX, mark) {
+		if (mark == PAGECACHE_TAG_WRITEBACK || folio_test_dirty(folio))
+			pages += folio_nr_pages(folio);
+	}
+	wb_stat_mod(old, item, -pages);
+	wb_stat_mod(work->wb[old == work->wb[0]], item, pages);
+}
+
+/* What inode_do_switch_wbs() does to an inode that is on no list. */
+static void wbs_switch_wb(struct wbs_switch *work)
+{
+	struct address_space *mapping = work->inode->i_mapping;
+	struct inode *inode = work->inode;
+	struct bdi_writeback *old, *new;
+
+	spin_lock(&inode->i_lock);
+	inode->i_state |= I_WB_SWITCH;
+	spin_unlock(&inode->i_lock);
+	synchronize_rcu_expedited();
+
+	spin_lock(&inode->i_lock);
+	xa_lock_irq(&mapping->i_pages);
+	old = inode->i_wb;
+	new = work->wb[old == work->wb[0]];
+	wbs_move_stat(work, PAGECACHE_TAG_DIRTY, WB_RECLAIMABLE);
+	wbs_move_stat(work, PAGECACHE_TAG_WRITEBACK, WB_WRITEBACK);
+	if (mapping_tagged(mapping, PAGECACHE_TAG_WRITEBACK)) {
+		atomic_dec(&old->writeback_inodes);
+		atomic_inc(&new->writeback_inodes);
+	}
+	inode->i_wb = new;
+	smp_store_release(&inode->i_state, inode->i_state & ~I_WB_SWITCH);
+	xa_unlock_irq(&mapping->i_pages);
+	spin_unlock(&inode->i_lock);
+}
+
+static void wbs_switch_often(void *data)
+{
+	struct wbs_switch *work = data;
+
+	while (!READ_ONCE(work->stop) && work->switches < WBS_SWITCHES) {
+		wbs_switch_wb(work);
+		WRITE_ONCE(work->switches, work->switches + 1);
+		cond_resched();
+	}
+}
+
+static void wbs_write_batch(struct folio **folios)
+{
+	struct folio_batch fbatch;
+	unsigned int i;
+
+	folio_batch_init(&fbatch);
+	for (i = 0; i < PAGEVEC_SIZE; i++) {
+		folio_mark_dirty(folios[i]);
+		folio_lock(folios[i]);
+		folio_batch_add(&fbatch, folios[i]);
+	}
+	folios_clear_dirty_for_io(&fbatch);
+	folios_start_writeback(&fbatch);
+	for (i = 0; i < PAGEVEC_SIZE; i++)
+		folio_unlock(folios[i]);
+	folios_end_writeback(&fbatch);
+}
+
+static void wbs_expect_clean(struct kunit *test, struct bdi_writeback *wb,
+		const char *which)
+{
+	KUNIT_EXPECT_EQ_MSG(test, 0, wb_stat_sum(wb, WB_RECLAIMABLE),
+			    "reclaimable, %s", which);
+	KUNIT_EXPECT_EQ_MSG(test, 0, wb_stat_sum(wb, WB_WRITEBACK),
+			    "under writeback, %s", which);
+	KUNIT_EXPECT_EQ_MSG(test, 0, atomic_read(&wb->writeback_inodes),
+			    "inodes, %s", which);
+}
+
+static void folios_start_writeback_races_with_wb_switch(struct kunit *test)
+{
+	struct wbs_switch *work = kunit_kzalloc(test, sizeof(*work), GFP_KERNEL);
+	struct wbf_fs *fs = wbf_fs_create(test), *other = wbf_fs_create(test);
+	struct wbf_thread *thread;
+	unsigned long end;
+	unsigned int i;
+	bool joined;
+
+	KUNIT_ASSERT_NOT_NULL(test, work);
+	work->inode = wbf_inode_create(test, fs, NULL);
+	for (i = 0; i < WBS_SWITCH_FOLIOS; i++)
+		work->folios[i] = wbf_folio_add_dirty(test, work->inode, i, 0);
+	work->wb[0] = &fs->sb->s_bdi->wb;
+	work->wb[1] = &other->sb->s_bdi->wb;
+	KUNIT_ASSERT_PTR_EQ(test, work->wb[0], work->inode->i_wb);
+
+	thread = wbf_thread_start(test, wbs_switch_often, work);
+	end = jiffies + WBF_TIMEOUT;
+	for (i = 0; READ_ONCE(work->switches) < WBS_SWITCHES &&
+	     time_before(jiffies, end); i++) {
+		wbs_write_batch(work->folios + i % 4 * PAGEVEC_SIZE);
+		cond_resched();
+	}
+	WRITE_ONCE(work->stop, true);
+	joined = wbf_thread_join(thread);
+	KUNIT_ASSERT_TRUE(test, joined);
+	KUNIT_EXPECT_EQ(test, WBS_SWITCHES, work->switches);
+
+	for (i = 0; i < 4; i++)
+		wbs_write_batch(work->folios + i * PAGEVEC_SIZE);
+	if (work->inode->i_wb == work->wb[1])
+		wbs_switch_wb(work);
+	wbs_expect_clean(test, work->wb[0], "the inode's wb");
+	wbs_expect_clean(test, work->wb[1], "the other wb");
+}
+
+#endif /* CONFIG_CGROUP_WRITEBACK */
+
 static struct kunit_case writeback_start_cases[] = {
 	KUNIT_CASE_PARAM(folios_start_writeback_matches_model,
 			 wbs_model_gen_params),
 	KUNIT_CASE(folios_clear_dirty_for_io_with_a_clean_folio),
 	KUNIT_CASE(folios_start_writeback_with_empty_batch),
 	KUNIT_CASE(folios_start_writeback_on_two_cpus),
+#ifdef CONFIG_CGROUP_WRITEBACK
+	KUNIT_CASE(folios_start_writeback_races_with_wb_switch),
+#endif
 	{}
 };
 
