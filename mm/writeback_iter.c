@@ -170,11 +170,11 @@ bool writeback_iter_run(struct address_space *mapping,
 	long nr = run->next - run->first;
 	struct folio *folio;
 
-	if (run->at_gap) {
+	if (unlikely(run->at_gap)) {
 		folio = writeback_leave_gap(mapping, wbc, run, error);
 	} else {
 		folio = writeback_iter_next(mapping, wbc, nr, run->next, error);
-		if (folio && nr && run->stop_at_gap &&
+		if (run->stop_at_gap && nr && folio &&
 		    folio->index != run->next) {
 			/* It is the next one found. */
 			wbc->fbatch.i--;

@@ -333,6 +333,7 @@ static void wbs_switch_wb(struct wbs_switch *work)
 		atomic_inc(&new->writeback_inodes);
 	}
 	inode->i_wb = new;
+	/* Pairs with unlocked_inode_to_wb_begin(), as the original does. */
 	smp_store_release(&inode->i_state, inode->i_state & ~I_WB_SWITCH);
 	xa_unlock_irq(&mapping->i_pages);
 	spin_unlock(&inode->i_lock);
