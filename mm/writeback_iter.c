@@ -23,6 +23,13 @@
 
 #include "writeback_iter.h"
 
+/*
+ * No folio is added to a run of so many pages.  All of it stays locked while parts
+ * are submitted, which may wait for a request: writers to large folios would wait
+ * for 31 of them.  A full run of folios of 64 KiB is not shortened.
+ */
+#define WRITEBACK_RUN_PAGES	512L
+
 /* What mostly is the answer of writeback_wants_folio(), which may wait. */
 static __always_inline bool writeback_ready(struct address_space *mapping,
 		struct folio *folio)
@@ -45,14 +52,14 @@ static __always_inline bool writeback_joins(struct address_space *mapping,
 
 /*
  * Lock the folios found behind the first of @run, as far as they follow each
- * other, the bounds allow, and there is something left to write.
+ * other, the bound of a batch allows, and there is something left to write.
  */
 static void writeback_extend(struct address_space *mapping,
 		struct writeback_control *wbc, struct writeback_run *run)
 {
 	struct folio_batch *found = &wbc->fbatch;
-	unsigned int max = min(READ_ONCE(writeback_batch_folios), run->max);
-	long left = run->max_pages;
+	unsigned int max = READ_ONCE(writeback_batch_folios);
+	long left = WRITEBACK_RUN_PAGES;
 	unsigned int nr = 1;
 
 	if (wbc->sync_mode == WB_SYNC_NONE)
@@ -131,18 +138,6 @@ static bool writeback_make_run(struct address_space *mapping,
 	return true;
 }
 
-/* The file system has submitted what is in front of a gap, with @error. */
-static noinline struct folio *writeback_leave_gap(struct address_space *mapping,
-		struct writeback_control *wbc, struct writeback_run *run,
-		int *error)
-{
-	run->at_gap = false;
-	if (*error && !writeback_iter_continue(mapping, wbc, 0, run->next,
-			*error))
-		return NULL;
-	return writeback_find_folio(mapping, wbc, error);
-}
-
 /**
  * writeback_iter_run - Iterate over runs of folios of a mapping for writeback.
  * @mapping: Address space to write.
@@ -160,29 +155,16 @@ static noinline struct folio *writeback_leave_gap(struct address_space *mapping,
  * them and set @run->next to the index of the first of them: writing stops there.
  *
  * Context: Process context.  Sleeps.  No folio of @mapping may be locked.
- * Return: true if @run holds folios to write or, see @run->stop_at_gap, none;
- * false if the loop is over: @error is the first error then.
+ * Return: true if @run holds folios to write, false if the loop is over; @error is
+ * the first error then.
  */
 bool writeback_iter_run(struct address_space *mapping,
 		struct writeback_control *wbc, struct writeback_run *run,
 		int *error)
 {
-	long nr = run->next - run->first;
-	struct folio *folio;
+	struct folio *folio = writeback_iter_next(mapping, wbc,
+			run->next - run->first, run->next, error);
 
-	if (unlikely(run->at_gap)) {
-		folio = writeback_leave_gap(mapping, wbc, run, error);
-	} else {
-		folio = writeback_iter_next(mapping, wbc, nr, run->next, error);
-		if (run->stop_at_gap && nr && folio &&
-		    folio->index != run->next) {
-			/* It is the next one found. */
-			wbc->fbatch.i--;
-			folio_batch_reinit(&run->folios);
-			run->at_gap = true;
-			return true;
-		}
-	}
 	while (folio && !writeback_make_run(mapping, wbc, run, folio))
 		folio = writeback_find_folio(mapping, wbc, error);
 	return folio;

@@ -47,7 +47,6 @@ struct iie_extent {
  * @nr_extents: Number of @extents.
  * @keep_ioends: Completed bios are gathered on @ioends instead of ended.
  * @prepare_error: What preparing an ioend fails with.
- * @locked: Most folios that were locked when an ioend was submitted.
  * @ioends: Completed ioends, in the order of completion.
  */
 struct iie_file {
@@ -59,7 +58,6 @@ struct iie_file {
 	unsigned int nr_extents;
 	bool keep_ioends;
 	int prepare_error;
-	unsigned int locked;
 	struct list_head ioends;
 };
 
@@ -124,27 +122,10 @@ static void iie_keep_ioend(struct bio *bio)
 	list_add_tail(&ioend->io_list, &file->ioends);
 }
 
-static unsigned int iie_count_locked(struct address_space *mapping)
-{
-	struct folio_batch fbatch;
-	unsigned int i, locked = 0;
-	pgoff_t index = 0;
-
-	folio_batch_init(&fbatch);
-	while (filemap_get_folios(mapping, &index, -1, &fbatch)) {
-		for (i = 0; i < folio_batch_count(&fbatch); i++)
-			locked += folio_test_locked(fbatch.folios[i]);
-		folio_batch_release(&fbatch);
-	}
-	return locked;
-}
-
 static int iie_prepare_ioend(struct iomap_ioend *ioend, int status)
 {
 	struct iie_file *file = ioend->io_inode->i_private;
 
-	file->locked = max(file->locked,
-			   iie_count_locked(ioend->io_inode->i_mapping));
 	if (file->keep_ioends)
 		ioend->io_bio.bi_end_io = iie_keep_ioend;
 	return status ?: file->prepare_error;
@@ -586,49 +567,6 @@ static void iomap_writepages_with_prepare_error(struct kunit *test)
 	iie_destroy(file);
 }
 
-struct iie_submit_row {
-	const char *desc;
-	unsigned int gap;
-	unsigned int bios;
-};
-
-static const struct iie_submit_row iie_submits[] = {
-	{ .desc = "full", .bios = 3 },
-	{ .desc = "in front of a gap", .gap = 5, .bios = 15 },
-};
-
-KUNIT_ARRAY_PARAM_DESC(iie_submit, iie_submits, desc);
-
-/*
- * Submission can wait for a request. That holds up nobody who wants one of the
- * folios behind, but for the next one.
- */
-static void iomap_writepages_submits_while_unlocked(struct kunit *test)
-{
-	const struct iie_submit_row *row = test->param_value;
-	struct iie_file *file = iie_create(test, 1, PAGE_SHIFT);
-	struct inode *inode = file->model->inode;
-	const unsigned int nr = 2 * BIO_MAX_VECS + 50;
-	unsigned int i;
-	gfp_t gfp;
-
-	/* Neighbours are in different zones: each takes a bvec. */
-	for (i = 0; i < nr; i++) {
-		gfp = i & 1 ? GFP_KERNEL | __GFP_DMA : GFP_KERNEL;
-		wbf_folio_dirty(wbf_folio_add(test, inode, i + i / 40 * row->gap,
-					      0, gfp));
-	}
-	i_size_write(inode, (loff_t)nr << (PAGE_SHIFT + 1));
-	KUNIT_EXPECT_EQ(test, 0, filemap_fdatawrite(inode->i_mapping));
-	KUNIT_EXPECT_EQ(test, row->bios, wbf_disk_queued(file->disk));
-	KUNIT_EXPECT_LE(test, file->locked, 1);
-	while (wbf_disk_queued(file->disk))
-		bio_endio(wbf_disk_take(file->disk, 0));
-	KUNIT_EXPECT_FALSE(test, mapping_tagged(inode->i_mapping,
-						PAGECACHE_TAG_WRITEBACK));
-	/* The model knows nothing of these folios: left to the clean-up. */
-}
-
 /* Blocks of one folio cannot be mapped: those before it end with the error. */
 static void iomap_writepages_with_map_error(struct kunit *test)
 {
@@ -962,8 +900,6 @@ static struct kunit_case iomap_ioend_cases[] = {
 	KUNIT_CASE_PARAM(iomap_writepages_beyond_eof, iie_block_gen_params),
 	KUNIT_CASE_PARAM(iomap_finish_ioend_with_error, iie_error_gen_params),
 	KUNIT_CASE(iomap_writepages_with_prepare_error),
-	KUNIT_CASE_PARAM(iomap_writepages_submits_while_unlocked,
-			 iie_submit_gen_params),
 	KUNIT_CASE_PARAM(iomap_writepages_with_map_error, iie_block_gen_params),
 	KUNIT_CASE_PARAM(iomap_writepages_goes_on_after_map_error,
 			 iie_block_gen_params),

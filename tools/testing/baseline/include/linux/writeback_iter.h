@@ -15,17 +15,11 @@
  * @folios: The folio.
  * @first: Its page index.
  * @next: Page index behind it.
- * @max: At least 1.
- * @max_pages: Without effect.
- * @stop_at_gap: Without effect.
  */
 struct writeback_run {
 	struct folio_batch folios;
 	pgoff_t first;
 	pgoff_t next;
-	unsigned int max;
-	unsigned int max_pages;
-	bool stop_at_gap;
 };
 
 /**
@@ -39,9 +33,6 @@ static inline void writeback_run_init(struct writeback_run *run)
 	folio_batch_init(&run->folios);
 	run->first = 0;
 	run->next = 0;
-	run->max = PAGEVEC_SIZE;
-	run->max_pages = PAGEVEC_SIZE;
-	run->stop_at_gap = false;
 }
 
 /**
