@@ -37,7 +37,7 @@ fails() {
 	fails memstat memcg.sh MEMCG_BREAK=counter
 }
 
-@test "switch: a page too many is noticed" {
+@test "switch: pages too many are noticed" {
 	fails WbWriteback switch.sh SWITCH_BREAK=counter
 }
 

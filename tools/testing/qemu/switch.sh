@@ -9,7 +9,7 @@
 #
 #   vm.py --userland full --smp 2 --script switch.sh ...
 #
-# SWITCH_BREAK=counter expects a page too many of each file: the test must fail.
+# SWITCH_BREAK=counter expects 64 pages too many: the test must fail.
 
 # shellcheck source=/dev/null
 . /vm/guest-lib.sh
@@ -146,7 +146,7 @@ switch_held() {
 	must rmdir "$OWNER"
 	becomes 0 owner_wbs
 	want=$((FILES * PAGES * 4))
-	[ "$BREAK" = counter ] && want=$((want + FILES * 4))
+	[ "$BREAK" = counter ] && want=$((want + 256))
 	expect_kib "$parent" WbWriteback "$want" "with all in flight"
 	dirty_all
 	expect_kib "$parent" WbReclaimable "$want" "with all dirty again"
