@@ -25,8 +25,8 @@
 FS=$1
 BLOCK=$2
 BREAK=${STORM_BREAK:-none}
-ROUNDS=${STORM_ROUNDS:-3}
-BASE=$((2 << 20))
+ROUNDS=${STORM_ROUNDS:-2}
+BASE=$((512 << 10))
 SIZE=$((BASE + (24 << 20)))
 FILE=/mnt/storm
 
