@@ -146,9 +146,9 @@ static bool writeback_make_run(struct address_space *mapping,
  * @error: In and out: the error of writing the last run; 0 or negative.
  *
  * Does what writeback_iter() does, for up to writeback_batch_folios folios at a
- * time.  Like there, the file system calls it until it returns false and does not
- * leave the loop before, and puts each folio under writeback, or decides not to,
- * and unlocks it.
+ * time, and none more once there are 512 pages.  Like there, the file system calls
+ * it until it returns false and does not leave the loop before, and puts each
+ * folio under writeback, or decides not to, and unlocks it.
  *
  * Where writing stops with an error before the end of a run, and @wbc is not for
  * data integrity, the file system has to make the folios behind dirty again, unlock

@@ -102,6 +102,22 @@ struct wbf_disk {
 	struct bio_list bios;
 };
 
+/* What a digest begins with: FNV-1a. */
+#define WBF_DIGEST	0xcbf29ce484222325ULL
+
+/**
+ * wbf_digest - Take a value into a digest of what a test has seen.
+ * @digest: The digest so far, WBF_DIGEST at first.
+ * @value: The value.
+ *
+ * Context: Any context.
+ * Return: The digest.
+ */
+static inline u64 wbf_digest(u64 digest, u64 value)
+{
+	return (digest ^ value) * 0x100000001b3ULL;
+}
+
 void wbf_set_bound(struct kunit *test, unsigned int bound);
 
 struct wbf_fs *wbf_fs_create(struct kunit *test);

@@ -8,7 +8,6 @@
  */
 #include <kunit/test.h>
 #include <linux/fs.h>
-#include <linux/jhash.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
 #include <linux/pagevec.h>
@@ -383,22 +382,25 @@ static void wbi_compare(struct wbi_file *a, struct wbi_file *b)
  * What has been written and what is left. Kernels that share code between the two
  * iterations, and that do not, print the same digests.
  */
-static u32 wbi_digest(struct wbi_file *file, u32 digest)
+static u64 wbi_digest(struct wbi_file *file, u64 digest)
 {
 	unsigned int i;
 
-	digest = jhash_3words(file->nr_written, file->left, file->error, digest);
-	digest = jhash_1word(file->inode->i_mapping->writeback_index, digest);
+	digest = wbf_digest(digest, file->nr_written);
+	digest = wbf_digest(digest, file->left);
+	digest = wbf_digest(digest, file->error);
+	digest = wbf_digest(digest, file->inode->i_mapping->writeback_index);
 	for (i = 0; i < min(file->nr_written, WBI_FOLIOS + 0U); i++)
-		digest = jhash_1word(file->written[i], digest);
+		digest = wbf_digest(digest, file->written[i]);
 	for (i = 0; i < file->nr; i++) {
 		pgoff_t index = file->index[i];
 
-		digest = jhash_3words(file->folios[i] &&
-				      folio_test_dirty(file->folios[i]),
-				      wbi_marked(file, index, PAGECACHE_TAG_DIRTY),
-				      wbi_marked(file, index,
-						 PAGECACHE_TAG_TOWRITE), digest);
+		digest = wbf_digest(digest, file->folios[i] &&
+				    folio_test_dirty(file->folios[i]));
+		digest = wbf_digest(digest, wbi_marked(file, index,
+						       PAGECACHE_TAG_DIRTY));
+		digest = wbf_digest(digest, wbi_marked(file, index,
+						       PAGECACHE_TAG_TOWRITE));
 	}
 	return digest;
 }
@@ -421,13 +423,14 @@ static void writeback_iter_run_does_what_writeback_iter_does(struct kunit *test)
 	struct wbf_fs *fs = wbf_fs_create(test);
 	unsigned int written = 0, round;
 	struct wbi_file *a, *b;
-	u32 seed, digest;
+	u64 digest;
+	u32 seed;
 
 	wbf_set_bound(test, row->bound);
 	for (seed = row->seed; seed < row->seed + WBI_SEEDS; seed++) {
 		a = wbi_create(test, fs, row, seed);
 		b = wbi_create(test, fs, row, seed);
-		digest = seed;
+		digest = WBF_DIGEST;
 		/* Cyclic writeback goes on where it stopped. */
 		for (round = 0; round < 3; round++) {
 			a->nr_written = 0;
@@ -438,7 +441,7 @@ static void writeback_iter_run_does_what_writeback_iter_does(struct kunit *test)
 			written += a->nr_written;
 			digest = wbi_digest(b, wbi_digest(a, digest));
 		}
-		pr_info("# writeback_iter: seed=%u digest=%08x\n", seed, digest);
+		pr_info("# writeback_iter: seed=%u digest=%016llx\n", seed, digest);
 		wbi_release(a);
 		wbi_release(b);
 	}
@@ -583,7 +586,7 @@ static unsigned int wbi_race_write(struct wbi_race *race,
 	return wrote;
 }
 
-static void wbi_race_sync(struct wbi_race *race)
+static unsigned int wbi_race_sync(struct wbi_race *race)
 {
 	struct writeback_control wbc = {
 		.sync_mode = WB_SYNC_ALL,
@@ -591,8 +594,10 @@ static void wbi_race_sync(struct wbi_race *race)
 		.range_end = LLONG_MAX,
 	};
 
-	wbi_race_write(race, &wbc);
+	unsigned int wrote = wbi_race_write(race, &wbc);
+
 	filemap_fdatawait_range(race->inode->i_mapping, 0, LLONG_MAX);
+	return wrote;
 }
 
 static void wbi_race_flusher(void *data)
@@ -606,7 +611,8 @@ static void wbi_race_flusher(void *data)
 			.range_cyclic = true,
 		};
 
-		race->wrote += wbi_race_write(race, &wbc);
+		WRITE_ONCE(race->wrote,
+			   race->wrote + wbi_race_write(race, &wbc));
 		cond_resched();
 	}
 }
@@ -638,15 +644,18 @@ static void wbi_race_dirtier(void *data)
 	}
 }
 
-/* What was dirtied before an fsync() is written when it returns. */
-static unsigned int wbi_race_lost(struct wbi_race *race)
+/*
+ * What was dirtied before an fsync() is written when it returns. Returns how many
+ * folios were not. @syncs counts those that found something to write.
+ */
+static unsigned int wbi_race_lost(struct wbi_race *race, unsigned int *syncs)
 {
 	unsigned long marked[WBI_RACE_FOLIOS];
 	unsigned int i, lost = 0;
 
 	for (i = 0; i < WBI_RACE_FOLIOS; i++)
 		marked[i] = READ_ONCE(race->marked[i]);
-	wbi_race_sync(race);
+	*syncs += wbi_race_sync(race) > 0;
 	for (i = 0; i < WBI_RACE_FOLIOS; i++)
 		lost += READ_ONCE(race->written[i]) < marked[i];
 	return lost;
@@ -658,7 +667,8 @@ static void writeback_iter_run_races_with_dirtying(struct kunit *test)
 	struct wbf_fs *fs = wbf_fs_create(test);
 	struct wbf_thread *flusher, *dirtier;
 	struct wbf_counters before, after;
-	unsigned int i, lost = 0;
+	unsigned int i, lost = 0, syncs = 0;
+	unsigned long end;
 	bool joined;
 
 	KUNIT_ASSERT_NOT_NULL(test, race);
@@ -669,8 +679,13 @@ static void writeback_iter_run_races_with_dirtying(struct kunit *test)
 	wbf_counters_read(fs, &before);
 	flusher = wbf_thread_start(test, wbi_race_flusher, race);
 	dirtier = wbf_thread_start(test, wbi_race_dirtier, race);
-	for (i = 0; i < WBI_RACE_SYNCS; i++)
-		lost += wbi_race_lost(race);
+	/* The other threads may take a while to begin. */
+	end = jiffies + WBF_TIMEOUT;
+	while ((syncs < WBI_RACE_SYNCS || !READ_ONCE(race->wrote)) &&
+	       time_before(jiffies, end)) {
+		lost += wbi_race_lost(race, &syncs);
+		cond_resched();
+	}
 	WRITE_ONCE(race->stop, true);
 	joined = wbf_thread_join(flusher);
 	joined &= wbf_thread_join(dirtier);
@@ -678,6 +693,7 @@ static void writeback_iter_run_races_with_dirtying(struct kunit *test)
 	wbi_race_sync(race);
 
 	KUNIT_EXPECT_EQ_MSG(test, 0, lost, "folios not written by an fsync()");
+	KUNIT_EXPECT_GE(test, syncs, WBI_RACE_SYNCS);
 	KUNIT_EXPECT_GT(test, race->wrote, 0);
 	for (i = 0; i < WBI_RACE_FOLIOS; i++)
 		KUNIT_EXPECT_EQ(test, race->dirtied[i], race->written[i]);

@@ -15,9 +15,6 @@
 
 #include "writeback_model.h"
 
-#define FNV_BASIS	0xcbf29ce484222325ULL
-#define FNV_PRIME	0x100000001b3ULL
-
 /* Largest order taken from the small DMA zone. */
 #define DMA_ORDER	2
 
@@ -81,7 +78,7 @@ struct wb_model *wb_model_create(struct kunit *test, u32 seed, bool tags,
 	model->tags = tags;
 	model->acct = acct;
 	model->seed = seed;
-	model->digest = FNV_BASIS;
+	model->digest = WBF_DIGEST;
 	prandom_seed_state(&model->rnd, seed);
 
 	model->fs = wbf_fs_create(test);
@@ -342,7 +339,7 @@ void wb_model_ended(struct wb_model *model, struct wb_model_slot *slot)
 
 static void wb_model_digest(struct wb_model *model, u64 value)
 {
-	model->digest = (model->digest ^ value) * FNV_PRIME;
+	model->digest = wbf_digest(model->digest, value);
 }
 
 /* Expect a value, and take what was seen into the digest. */

@@ -214,6 +214,26 @@ static void folios_start_writeback_with_empty_batch(struct kunit *test)
 	folios_start_writeback(&fbatch);
 }
 
+/* Write as many folios as a batch has room for. Returns how many were dirty. */
+static unsigned int wbs_write_batch(struct folio **folios)
+{
+	struct folio_batch fbatch;
+	unsigned int i, dirty;
+
+	folio_batch_init(&fbatch);
+	for (i = 0; i < PAGEVEC_SIZE; i++) {
+		folio_mark_dirty(folios[i]);
+		folio_lock(folios[i]);
+		folio_batch_add(&fbatch, folios[i]);
+	}
+	dirty = folios_clear_dirty_for_io(&fbatch);
+	folios_start_writeback(&fbatch);
+	for (i = 0; i < PAGEVEC_SIZE; i++)
+		folio_unlock(folios[i]);
+	folios_end_writeback(&fbatch);
+	return dirty;
+}
+
 /* Two threads start and end writeback in one file, one of them with marks set. */
 struct wbs_half {
 	struct folio *folios[PAGEVEC_SIZE];
@@ -223,22 +243,10 @@ struct wbs_half {
 static void wbs_go_round(void *data)
 {
 	struct wbs_half *half = data;
-	struct folio_batch fbatch;
-	unsigned int i;
 
 	while (half->rounds--) {
-		folio_batch_init(&fbatch);
-		for (i = 0; i < PAGEVEC_SIZE; i++) {
-			folio_mark_dirty(half->folios[i]);
-			folio_lock(half->folios[i]);
-			folio_batch_add(&fbatch, half->folios[i]);
-		}
-		if (folios_clear_dirty_for_io(&fbatch) != PAGEVEC_SIZE)
+		if (wbs_write_batch(half->folios) != PAGEVEC_SIZE)
 			break;
-		folios_start_writeback(&fbatch);
-		for (i = 0; i < PAGEVEC_SIZE; i++)
-			folio_unlock(half->folios[i]);
-		folios_end_writeback(&fbatch);
 	}
 }
 
@@ -348,24 +356,6 @@ static void wbs_switch_often(void *data)
 		WRITE_ONCE(work->switches, work->switches + 1);
 		cond_resched();
 	}
-}
-
-static void wbs_write_batch(struct folio **folios)
-{
-	struct folio_batch fbatch;
-	unsigned int i;
-
-	folio_batch_init(&fbatch);
-	for (i = 0; i < PAGEVEC_SIZE; i++) {
-		folio_mark_dirty(folios[i]);
-		folio_lock(folios[i]);
-		folio_batch_add(&fbatch, folios[i]);
-	}
-	folios_clear_dirty_for_io(&fbatch);
-	folios_start_writeback(&fbatch);
-	for (i = 0; i < PAGEVEC_SIZE; i++)
-		folio_unlock(folios[i]);
-	folios_end_writeback(&fbatch);
 }
 
 static void wbs_expect_clean(struct kunit *test, struct bdi_writeback *wb,

@@ -200,7 +200,8 @@ def nvme_boot(label, kernel, out, number, mode):
     return fio_boot(label, kernel, "nvme.sh",
                     os.path.join(out, f"nvme-{label}-{number}"), [],
                     ["--nvme", "4:384", "--smp", "2", "--mem", str(mode.mem),
-                     "--append", STALL_TIMEOUT],
+                     "--append", STALL_TIMEOUT,
+                     "--file", os.path.join(guest.HERE, "raid.sh")],
                     NVME_TIMEOUT,
                     job_file(dict.fromkeys(mode.cells, mode.rounds),
                              ["unlink=1"]))

@@ -9,6 +9,9 @@ shift_start() {
 	usleep $((${SHIFT:-0} * 1301))
 }
 
+# shellcheck source=/dev/null
+. /vm/guest-lib.sh
+
 die() {
 	echo "$*" >&2
 	exit 1
@@ -25,20 +28,10 @@ null_raid() {
 	shift $(($# < 4 ? $# : 4))
 	disks=
 	for i in 0 1 2 3; do
-		dir=/sys/kernel/config/nullb/nullb$((number * 4 + i))
-		mkdir "$dir" || die "null_blk has no configfs"
-		echo "$mib" > "$dir/size"
-		echo 512 > "$dir/blocksize"
-		echo 2 > "$dir/queue_mode"
-		echo 1 > "$dir/submit_queues"
-		echo "$irqmode" > "$dir/irqmode"
-		echo "$latency" > "$dir/completion_nsec"
-		for attribute in "$@"; do
-			echo "${attribute#*=}" > "$dir/${attribute%%=*}" ||
-				die "null_blk does not take $attribute"
-		done
-		echo 1 > "$dir/power" || die "null_blk does not start"
-		disks="$disks /dev/${dir##*/}"
+		null_blk $((number * 4 + i)) "size=$mib" blocksize=512 queue_mode=2 \
+			submit_queues=1 "irqmode=$irqmode" \
+			"completion_nsec=$latency" "$@"
+		disks="$disks /dev/nullb$((number * 4 + i))"
 	done
 	# shellcheck disable=SC2086 # a list
 	mdadm --quiet --build "/dev/md$number" --level=0 --raid-devices=4 \
@@ -55,6 +48,20 @@ xfs_realtime() {
 		"/dev/ram$1" || die "mkfs.xfs failed"
 	mount -t xfs -o "rtdev=/dev/md$1" "/dev/ram$1" "$2" ||
 		die "cannot mount XFS"
+}
+
+# append_jobs DEVICE MIB: the jobs of jobs.fio on new files of a new XFS, of which so
+# much was written before: memory of drives is allocated, and code translated, at
+# first use.  One fio runs all jobs, as starting it takes longer than a job.
+append_jobs() {
+	mkfs.xfs -q -f -K "$1" || die "mkfs.xfs failed"
+	mount -t xfs "$1" /mnt || die "cannot mount XFS"
+	dd if=/dev/zero of=/mnt/warmup bs=1M count="$2" 2> /dev/null
+	rm /mnt/warmup
+	sync
+	echo 3 > /proc/sys/vm/drop_caches
+	fio --output-format=json --output=/results/fio.json /vm/jobs.fio ||
+		die "fio failed"
 }
 
 # Nothing is written back unless somebody asks for it: no dirty limit is ever

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=sh
 #
-# What the guest tests share: verdict lines, counters, cgroups.
+# What the guest tests share: verdict lines, devices, counters, cgroups.
 # vm.py puts it into every guest as /vm/guest-lib.sh.
 
 fail() { # MESSAGE...
@@ -18,6 +18,24 @@ must() {
 	"$@" || fail "status $? of: $*"
 }
 
+# null_blk NUMBER ATTRIBUTE=VALUE...: make /dev/nullbNUMBER
+null_blk() {
+	nullb=/sys/kernel/config/nullb/nullb$1
+	shift
+	must mkdir "$nullb"
+	for attribute in "$@" power=1; do
+		echo "${attribute#*=}" > "$nullb/${attribute%%=*}" ||
+			fail "null_blk does not take $attribute"
+	done
+}
+
+# hold_device DISK: make /dev/mapper/held of it, which can be suspended: writeback
+# that is started then stays in flight until it is resumed.
+hold_device() {
+	must dmsetup create --noudevsync held \
+		--table "0 $(cat "/sys/block/$1/size") linear /dev/$1 0"
+}
+
 # Fold the per-CPU parts of the vm counters.  The kernel complains in its log
 # ("vmstat_refresh: ...") about counters that turn out to be negative.
 fold_counters() {
@@ -26,6 +44,22 @@ fold_counters() {
 
 vmstat() { # NAME
 	awk -v name="$1" '$1 == name { print $2 }' /proc/vmstat
+}
+
+counters_at_zero() {
+	fold_counters
+	becomes 0 vmstat nr_dirty
+	becomes 0 vmstat nr_writeback
+	becomes 0 vmstat nr_zone_write_pending
+}
+
+# Counters of a wb are per-CPU, and debugfs shows them without their per-CPU parts,
+# which are below WB_STAT_BATCH: KiB by which one may be off.
+wb_stat_slack() {
+	awk -v cpus="$(nproc)" 'BEGIN {
+		bits = 1		# 1 + ilog2(cpus)
+		for (n = cpus; n > 1; n = int(n / 2)) bits++
+		print cpus * (8 * bits - 1) * 4 }'
 }
 
 # Reading cpu.stat flushes all statistics of the cgroup and its descendants;

@@ -18,15 +18,9 @@ A=$PARENT/a
 B=$PARENT/b
 MIB=1048576
 
-# XFS on null_blk, through a dm device that can be suspended: writeback that is
-# started then stays in flight until the device is resumed.
 make_device() {
-	dev=/sys/kernel/config/nullb/nullb0
-	must mkdir "$dev"
-	must sh -c "echo 1 > $dev/memory_backed && echo 640 > $dev/size &&
-		echo 1 > $dev/power"
-	must dmsetup create --noudevsync held \
-		--table "0 $(cat /sys/block/nullb0/size) linear /dev/nullb0 0"
+	null_blk 0 memory_backed=1 size=640
+	hold_device nullb0
 	must mkfs.xfs -q /dev/mapper/held
 	must mount -t xfs /dev/mapper/held /mnt
 }
@@ -72,10 +66,7 @@ both_at_zero() {
 		becomes 0 memstat "$group" file_dirty
 		becomes 0 memstat "$group" file_writeback
 	done
-	fold_counters
-	becomes 0 vmstat nr_dirty
-	becomes 0 vmstat nr_writeback
-	becomes 0 vmstat nr_zone_write_pending
+	counters_at_zero
 }
 
 sync_often() {

@@ -37,15 +37,6 @@ sectors_read() {
 
 # ---- counters ----------------------------------------------------------------
 
-# The bdi counters are per-CPU and debugfs shows them without their per-CPU
-# parts: each of up to three wbs may be off by a batch per CPU (WB_STAT_BATCH).
-bdi_slack() {
-	awk -v cpus="$(nproc)" 'BEGIN {
-		bits = 1		# 1 + ilog2(cpus)
-		for (n = cpus; n > 1; n = int(n / 2)) bits++
-		print 3 * cpus * 8 * bits * 4 }'
-}
-
 # Print every writeback counter as "name value tolerance".
 snapshot() {
 	fold_counters
@@ -55,7 +46,8 @@ snapshot() {
 		print "zoneinfo:" zone ":" $1, $2, 0 }' /proc/zoneinfo
 	awk '/^(Dirty|Writeback|WritebackTmp):/ {
 		print "meminfo:" $1, $2, 0 }' /proc/meminfo
-	awk -v slack="$(bdi_slack)" '/^(BdiWriteback|BdiReclaimable):/ {
+	# of up to three wbs
+	awk -v slack="$((3 * $(wb_stat_slack)))" '/^(BdiWriteback|BdiReclaimable):/ {
 		print "bdi:" $1, $2, slack }' "$BDI"
 	for name in file_dirty file_writeback; do
 		echo "memcg:$name $(memstat "$GROUP" "$name") 0"
@@ -195,9 +187,8 @@ expect_pages() { # NAME PAGES
 # healthy at rest.  With exactly 1024 dirty pages, and then 1024 pages held in
 # writeback by a suspended device, it does not.
 held_writeback() {
-	sectors=$(cat /sys/block/md0/size)
 	no_periodic_writeback
-	must dmsetup create --noudevsync held --table "0 $sectors linear /dev/md0 0"
+	hold_device md0
 	must mount -t xfs /dev/mapper/held /mnt
 	must xfs_io -f -c 'falloc 0 4m' -c fsync /mnt/held
 	must xfs_io -c 'pwrite -q -b 4k 0 4m' /mnt/held

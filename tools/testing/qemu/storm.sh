@@ -1,17 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Guest test: everything at once on one file.  Four kinds of pages take turns, so that a run
-# of neighbours has members of each: written with pwrite() and fsync(), written
-# through a mapping, partly written in pieces of 1 KiB, and written and punched out
-# again.  Behind them the file is extended and truncated, in front of them it is
+# Guest test: everything at once on one file.  Four kinds of pages take turns, so
+# that a run of neighbours has members of each: written with pwrite() and fsync(),
+# written through a mapping, partly written in pieces of 1 KiB, and written and
+# punched out again.  Behind them the file is extended and truncated, in front of them it is
 # mapped and written in pieces of 512 bytes at random: each write to a page after its
 # writeback has begun has to make it dirty again.  The flusher, fsync(),
 # sync_file_range() and syncfs() run beside all that.
 #
-# Each round writes other data.  It is verified from the device; after
-# the last round the file system is shut down in the middle of everything, and what
-# had been synced before has to be there.
+# Each round writes other data, which is verified from the device.  After the last
+# round the file system is shut down in the middle of everything, and what had been
+# synced before has to be there.
 #
 #   vm.py --userland full --smp 2 --script storm.sh --arg xfs --arg 1k ...
 #
@@ -32,11 +32,7 @@ FILE=/mnt/storm
 
 # 100 us: what is submitted stays under writeback for a while.
 make_device() {
-	dev=/sys/kernel/config/nullb/nullb0
-	must mkdir "$dev"
-	must sh -c "echo 1 > $dev/memory_backed && echo 320 > $dev/size &&
-		echo 2 > $dev/irqmode && echo 100000 > $dev/completion_nsec &&
-		echo 1 > $dev/power"
+	null_blk 0 memory_backed=1 size=320 irqmode=2 completion_nsec=100000
 	case $FS in
 	xfs) must mkfs.xfs -q -f -b "size=$BLOCK" /dev/nullb0 ;;
 	ext4) must mkfs.ext4 -q -F -b "${BLOCK%k}024" /dev/nullb0 ;;
@@ -94,17 +90,25 @@ other_jobs() { # ROUND OPTIONS...
 	printf '%s\n' '[scatter]' ioengine=mmap bs=512 rw=randwrite "size=$BASE" "$@"
 }
 
-# The fourth kind: each page is dirtied and punched out; one in four again.
-holes() {
+# The fourth kind: each page is dirtied and punched out, one in four with writeback
+# of its neighbourhood begun in between.
+hole_commands() {
 	awk -v base="$BASE" -v size="$SIZE" 'BEGIN {
 		for (at = base + 12288; at < size; at += 16384) {
 			print "pwrite -q -S 0x64", at, 4096
 			if (at % 65536 > 49152) print "sync_range -w", at - 12288, 32768
 			print "fpunch", at, 4096
 		}
-	}' > /tmp/holes
+	}'
+}
+
+punch_holes() {
+	xfs_io "$FILE" < /tmp/holes > /dev/null
+}
+
+holes() {
 	while :; do
-		xfs_io "$FILE" < /tmp/holes > /dev/null || return
+		punch_holes || return
 	done
 }
 
@@ -168,7 +172,7 @@ write_round() { # ROUND
 
 # What the four kinds and the tail have to be; data are read from the device.
 verify_round() { # ROUND
-	must xfs_io "$FILE" < /tmp/holes > /dev/null
+	must punch_holes
 	tail_end "$FILE"
 	tail_end /tmp/storm
 	drop_caches
@@ -187,8 +191,9 @@ verify_round() { # ROUND
 # What has been synced survives, whatever was going on beside it.
 shut_down() {
 	round=$((ROUNDS + 1))
-	synced_jobs "$round" do_verify=0 end_fsync=1 > /tmp/synced.fio
-	[ "$BREAK" = unsynced ] && synced_jobs "$round" do_verify=0 > /tmp/synced.fio
+	sync=1
+	[ "$BREAK" = unsynced ] && sync=0
+	synced_jobs "$round" do_verify=0 end_fsync=$sync > /tmp/synced.fio
 	other_jobs "$round" do_verify=0 time_based runtime=600 > /tmp/other.fio
 	start holes
 	start tails
@@ -208,16 +213,10 @@ shut_down() {
 		fail "what had been synced is not there after a shutdown"
 }
 
-counters_at_zero() {
-	fold_counters
-	becomes 0 vmstat nr_dirty
-	becomes 0 vmstat nr_writeback
-	becomes 0 vmstat nr_zone_write_pending
-}
-
 make_device
 mount_fs
 busy_flusher
+hole_commands > /tmp/holes
 must truncate -s "$SIZE" "$FILE" /tmp/storm
 helpers=
 round=1
