@@ -589,6 +589,27 @@ static void iomap_writepages_with_map_error(struct kunit *test)
 	iie_destroy(file);
 }
 
+/* The same where there is no ioend that could end with the error. */
+static void iomap_writepages_with_nothing_mapped(struct kunit *test)
+{
+	const struct iie_block_row *row = test->param_value;
+	struct iie_file *file = iie_create(test, 1, row->blkbits);
+	struct wb_model *model = file->model;
+	unsigned int i;
+
+	iie_map(file, 3 * PAGE_SIZE, 0);
+	file->extents[0].error = -EIO;
+	iie_add_folios(file, 3, 0);
+	KUNIT_EXPECT_EQ(test, -EIO, iie_write(file, 0, 2));
+	KUNIT_EXPECT_EQ(test, 0, wbf_disk_queued(file->disk));
+	for (i = 0; i < 3; i++)
+		wb_model_ended(model, &model->slots[i]);
+	wb_model_check(model, "failed");
+	KUNIT_EXPECT_EQ(test, -EIO,
+			filemap_check_errors(model->inode->i_mapping));
+	iie_destroy(file);
+}
+
 /* The same in the middle, for data integrity: those behind it are written. */
 static void iomap_writepages_goes_on_after_map_error(struct kunit *test)
 {
@@ -901,6 +922,8 @@ static struct kunit_case iomap_ioend_cases[] = {
 	KUNIT_CASE_PARAM(iomap_finish_ioend_with_error, iie_error_gen_params),
 	KUNIT_CASE(iomap_writepages_with_prepare_error),
 	KUNIT_CASE_PARAM(iomap_writepages_with_map_error, iie_block_gen_params),
+	KUNIT_CASE_PARAM(iomap_writepages_with_nothing_mapped,
+			 iie_block_gen_params),
 	KUNIT_CASE_PARAM(iomap_writepages_goes_on_after_map_error,
 			 iie_block_gen_params),
 	KUNIT_CASE_PARAM(iomap_writepages_stops_at_map_error,

@@ -104,8 +104,9 @@ remove_in_flight() { # RUN_A RUN_B
 	size=$((16 * MIB))
 	file=/mnt/removed
 	make_groups
-	# full length at once: fio would unlink and remake a shorter file
-	must truncate -s "$size" "$file"
+	# Full length at once: fio would unlink and remake a shorter file.  With its
+	# blocks, as a device that is held cannot be read to find some.
+	must xfs_io -f -c "falloc 0 $size" -c fsync "$file"
 	stripes --do_verify=0 "$file" "$size" "$1" "$2" || fail "writing $file"
 	dirty_a=$((size * $1 / ($1 + $2)))
 	dirty_b=$((size * $2 / ($1 + $2)))

@@ -78,6 +78,7 @@ header() { # ROUND
 synced_jobs() { # ROUND OPTIONS...
 	header "$1"
 	shift
+	printf '%s\n' '[scatter]' ioengine=mmap bs=512 rw=randwrite "size=$BASE" "$@"
 	job write psync 0 4096 "$@"
 }
 
@@ -87,7 +88,6 @@ other_jobs() { # ROUND OPTIONS...
 	job map mmap 4096 4096 "$@"
 	job piece psync 8192 1024 sync_file_range=write:16 "$@"
 	job third psync 10240 1024 "$@"
-	printf '%s\n' '[scatter]' ioengine=mmap bs=512 rw=randwrite "size=$BASE" "$@"
 }
 
 # The fourth kind: each page is dirtied and punched out, one in four with writeback
@@ -158,7 +158,8 @@ run_fio() { # NAME JOB_FILE OPTIONS...
 }
 
 write_round() { # ROUND
-	synced_jobs "$1" do_verify=0 fsync=64 loops=3 > /tmp/synced.fio
+	synced_jobs "$1" do_verify=0 loops=3 > /tmp/synced.fio
+	echo fsync=64 >> /tmp/synced.fio	# of the last; fio maps no blocks of 512 then
 	other_jobs "$1" do_verify=0 loops=3 > /tmp/other.fio
 	start holes
 	start tails
@@ -192,7 +193,11 @@ verify_round() { # ROUND
 shut_down() {
 	round=$((ROUNDS + 1))
 	sync=1
-	[ "$BREAK" = unsynced ] && sync=0
+	if [ "$BREAK" = unsynced ]; then
+		sync=0
+		no_periodic_writeback	# or the flusher may be fast enough
+		must sh -c 'echo 1073741824 > /proc/sys/vm/dirty_background_bytes'
+	fi
 	synced_jobs "$round" do_verify=0 end_fsync=$sync > /tmp/synced.fio
 	other_jobs "$round" do_verify=0 time_based runtime=600 > /tmp/other.fio
 	start holes
