@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0
 """The bench: bandwidth, cost and lock figures, base against patched kernel.
 
-Five parts, one table:
+Six parts, one table:
   nvme       fio on XFS over RAID0 of four emulated NVMe drives, several vCPUs;
              interleaved pairs, judged by the interval of their median ratio
   bandwidth  fio on RAID0 of four null_blk with latency, icount, deterministic
   queue      fio appending to XFS on null_blk with latency, few tags or little
              bandwidth, icount; only measured when asked for, and by full mode
+  overwrite  fio overwriting a cached file while it is written back, on such a
+             null_blk, icount; measured when queue is
   cost       the rows of cost.py
   locks      i_pages acquisitions, from kernels with lock statistics
 
@@ -81,6 +83,13 @@ QUEUES = {"20us": (("20000",), 3),
 QUEUE_CELLS = (Cell("4k", 1, 384), Cell("4k", 2, 384), Cell("4k", 4, 192),
                Cell("64k", 2, 384), Cell("1m", 2, 384))
 QUEUE_MEM = 4096
+# Overwriting at random: write() calls that made the file, in KiB, which are the size
+# of its folios, and bytes that are written by (size of write() calls, MiB).  Where
+# the jobs write differs from round to round, and results with it by some percent.
+OVERWRITE_FOLIOS = (4, 64, 1024)
+OVERWRITE_CELLS = (Cell("4k", 1, 96), Cell("64k", 1, 768))
+OVERWRITE_ROUNDS = 30
+OVERWRITE_QUEUE = "1ms-4-tags"
 
 
 def queue_cells(name):
@@ -112,6 +121,7 @@ class Mode:
                 for cell in self.cells)),
             "bandwidth": self.repeats * BANDWIDTH_SECONDS,
             "queue": self.repeats * QUEUE_SECONDS,
+            "overwrite": self.repeats * OVERWRITE_SECONDS,
             "cost": 25 + (cost.REPEATS * cost.SECONDS_PER_REPEAT
                           * len(self.cost_rows) / len(cost.ALL)),
             "locks": LOCKS_SECONDS}
@@ -119,10 +129,11 @@ class Mode:
 
 
 # On a quiet 2-core machine.
+OVERWRITE_SECONDS = 75
 NVME_BOOT_SECONDS, NVME_MIB_PER_S = 12, {"4k": 160, "64k": 350, "1m": 400}
 BANDWIDTH_SECONDS, QUEUE_SECONDS, LOCKS_SECONDS = 90, 340, 60
 
-PARTS = ("nvme", "bandwidth", "queue", "cost", "locks")
+PARTS = ("nvme", "bandwidth", "queue", "overwrite", "cost", "locks")
 DEFAULT_PARTS = ("nvme", "bandwidth", "cost", "locks")
 MODES = {
     "quick": Mode(2, 3, 1, cost.HEADLINE, ("nvme", "bandwidth", "cost"),
@@ -265,6 +276,22 @@ def measure_bandwidth(kernels, repeats, out, progress):
             for cell in BANDWIDTH_CELLS]
 
 
+def run_fio(boots, progress):
+    """Run guests, keyed by anything; what fio reported in each."""
+    for boot in guest.run_all(boots.values()):
+        progress.say(os.path.basename(boot.out))
+    return {key: fio_mib_per_s(boot.read("results/fio.json"), boot.out)
+            for key, boot in boots.items()}
+
+
+def fio_pairs(found, kernels, name, repeats, cell, rounds):
+    """(base, patched) of each round of a cell, in a group for each boot; found is
+    of run_fio(), by name, number of the boot and kernel."""
+    return [list(zip(*(cell_values(found[name, number, label], cell, rounds, label)
+                       for label in kernels)))
+            for number in range(repeats)]
+
+
 def queue_boot(label, kernel, out, name, number):
     """fio on null_blk that queues, under icount."""
     return fio_boot(
@@ -281,20 +308,47 @@ def measure_queue(kernels, repeats, out, progress):
     boots = {(name, number, label): queue_boot(label, kernel, out, name, number)
              for name in QUEUES for number in range(repeats)
              for label, kernel in kernels.items()}
-    for boot in guest.run_all(boots.values()):
-        progress.say(os.path.basename(boot.out))
-    found = {key: fio_mib_per_s(boot.read("results/fio.json"), boot.out)
-             for key, boot in boots.items()}
-
-    def pairs(name, number, cell, rounds):
-        return list(zip(*(cell_values(found[name, number, label], cell, rounds,
-                                      label) for label in kernels)))
+    found = run_fio(boots, progress)
     return [rows.paired_row("fio append", cell.bs, cell.jobs,
                             f"raid0-null_blk-{name}", MIB_PER_S,
-                            [pairs(name, number, cell, rounds)
-                             for number in range(repeats)],
+                            fio_pairs(found, kernels, name, repeats, cell, rounds),
                             gates.QUEUE_BOUND)
             for name in QUEUES for cell, rounds in queue_cells(name).items()]
+
+
+def overwrite_jobs():
+    """Text of the job file: each round has its own places to write."""
+    with open(os.path.join(guest.HERE, "overwrite.fio"), encoding="utf-8") as base:
+        lines = [base.read()]
+    for number in range(1, OVERWRITE_ROUNDS + 1):
+        for cell in OVERWRITE_CELLS:
+            lines += [f"[{cell.section(number)}]", "stonewall", f"bs={cell.bs}",
+                      f"io_size={cell.size}m", f"randseed={number}", ""]
+    return "\n".join(lines)
+
+
+def overwrite_boot(label, kernel, out, kib, number):
+    """fio overwriting a file with folios of one size, under icount."""
+    return fio_boot(
+        label, kernel, "overwrite.sh",
+        os.path.join(out, f"overwrite-{label}-{kib}k-{number}"),
+        [str(kib), *QUEUES[OVERWRITE_QUEUE][0]],
+        guest.icount_options(2048, number, files=["raid.sh"]), 600,
+        overwrite_jobs())
+
+
+def measure_overwrite(kernels, repeats, out, progress):
+    """Rows of writers that meet the folio locks of writeback."""
+    boots = {(kib, number, label): overwrite_boot(label, kernel, out, kib, number)
+             for kib in OVERWRITE_FOLIOS for number in range(repeats)
+             for label, kernel in kernels.items()}
+    found = run_fio(boots, progress)
+    cells = dict.fromkeys(OVERWRITE_CELLS, OVERWRITE_ROUNDS)
+    return [rows.paired_row(f"fio overwrite {kib}k folios", cell.bs, 1,
+                            f"raid0-null_blk-{OVERWRITE_QUEUE}", MIB_PER_S,
+                            fio_pairs(found, kernels, kib, repeats, cell, rounds),
+                            gates.QUEUE_BOUND)
+            for kib in OVERWRITE_FOLIOS for cell, rounds in cells.items()]
 
 
 def lock_counts(text, label):
@@ -361,6 +415,9 @@ def measure(args, mode, out):
     if "queue" in mode.parts:
         progress.say("fio on null_blk that queues")
         found += measure_queue(kernels, mode.repeats, out, progress)
+    if "overwrite" in mode.parts:
+        progress.say("fio overwriting while writeback runs")
+        found += measure_overwrite(kernels, mode.repeats, out, progress)
     if "cost" in mode.parts:
         found += cost.measure(args.base, args.patched, os.path.join(out, "cost"),
                               wanted=mode.cost_rows)

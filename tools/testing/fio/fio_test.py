@@ -9,6 +9,7 @@ import json
 import math
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -295,6 +296,25 @@ class Parsing(unittest.TestCase):
         self.assertEqual(text.count("\nstonewall"), 27)
         self.assertIn("\n[64k-4-3]\nstonewall\nbs=64k\n", text)
         self.assertIn("\nend_fsync=1\n", text)
+
+    def test_overwriting_jobs_have_their_own_places(self):
+        text = bench.overwrite_jobs()
+        jobs = len(bench.OVERWRITE_CELLS) * bench.OVERWRITE_ROUNDS
+        self.assertEqual(text.count("\nstonewall"), jobs)
+        self.assertEqual(len(set(re.findall(r"\n(randseed=\d+)", text))),
+                         bench.OVERWRITE_ROUNDS)
+        self.assertIn("\n[64k-1-3]\nstonewall\nbs=64k\nio_size=768m\n", text)
+        self.assertIn("\nrw=randwrite\n", text)
+
+    def test_pairs_keep_rounds_and_boots_together(self):
+        cell = bench.Cell("4k", 1, 8)
+        found = {("x", boot, label): {cell.section(i): 10 * boot + i + bonus
+                                      for i in (1, 2)}
+                 for boot in (0, 1) for label, bonus in (("base", 0),
+                                                         ("patched", 100))}
+        self.assertEqual(bench.fio_pairs(found, ("base", "patched"), "x", 2,
+                                         cell, 2),
+                         [[(1, 101), (2, 102)], [(11, 111), (12, 112)]])
 
     def test_cells_of_the_command_line(self):
         mode = bench.chosen_mode(bench.parse_args(
