@@ -11,6 +11,7 @@
 #include <linux/fs.h>
 #include <linux/fs_context.h>
 #include <linux/hrtimer.h>
+#include <linux/irqflags.h>
 #include <linux/jiffies.h>
 #include <linux/kthread.h>
 #include <linux/memcontrol.h>
@@ -595,8 +596,18 @@ struct wbf_call {
 	void (*fn)(void *data);
 	void *data;
 	bool in_context;
+	bool irqs_changed;
 	enum wbf_context context;
 };
+
+/* Interrupts are on or off afterwards as they were before. */
+static void wbf_do_call(struct wbf_call *call)
+{
+	bool off = irqs_disabled();
+
+	call->fn(call->data);
+	call->irqs_changed = irqs_disabled() != off;
+}
 
 static enum hrtimer_restart wbf_timer(struct hrtimer *timer)
 {
@@ -604,7 +615,7 @@ static enum hrtimer_restart wbf_timer(struct hrtimer *timer)
 
 	call->in_context = call->context == WBF_HARDIRQ ? in_hardirq() :
 							  in_serving_softirq();
-	call->fn(call->data);
+	wbf_do_call(call);
 	complete(&call->done);
 	return HRTIMER_NORESTART;
 }
@@ -646,11 +657,11 @@ void wbf_run(struct kunit *test, enum wbf_context context,
 	init_completion(&call.done);
 	switch (context) {
 	case WBF_TASK:
-		fn(data);
+		wbf_do_call(&call);
 		break;
 	case WBF_IRQS_OFF:
 		local_irq_disable();
-		fn(data);
+		wbf_do_call(&call);
 		local_irq_enable();
 		break;
 	case WBF_SOFTIRQ:
@@ -660,6 +671,7 @@ void wbf_run(struct kunit *test, enum wbf_context context,
 		wbf_run_timer(test, &call, HRTIMER_MODE_REL_HARD);
 		break;
 	}
+	KUNIT_EXPECT_FALSE(test, call.irqs_changed);
 }
 
 struct wbf_thread {
