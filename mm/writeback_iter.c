@@ -23,13 +23,6 @@
 
 #include "writeback_iter.h"
 
-/*
- * No folio is added to a run of so many pages.  All of it stays locked while parts
- * are submitted, which may wait for a request: writers to large folios would wait
- * for 31 of them.  A full run of folios of 64 KiB is not shortened.
- */
-#define WRITEBACK_RUN_PAGES	512L
-
 /* What mostly is the answer of writeback_wants_folio(), which may wait. */
 static __always_inline bool writeback_ready(struct address_space *mapping,
 		struct folio *folio)
@@ -38,13 +31,30 @@ static __always_inline bool writeback_ready(struct address_space *mapping,
 		      !folio_test_writeback(folio));
 }
 
-/* Does @folio go with the folios in front of it?  It is locked then. */
-static __always_inline bool writeback_joins(struct address_space *mapping,
-		struct folio *folio, pgoff_t next)
+/*
+ * Can this folio, which is locked and dirty, be in a run with others?  Tasks that
+ * unmap it may add to its private data just now; that can only mean that more of it
+ * is dirty.
+ */
+static __always_inline bool writeback_sociable(struct writeback_run *run,
+		struct folio *folio)
 {
-	if (folio->index != next || !folio_trylock(folio))
+	return !folio_get_private(folio) || !run->joins || run->joins(folio);
+}
+
+/*
+ * Does @folio go with the folios in front of it, to no more than @max_pages?  It is
+ * locked then.  The reference of the search keeps it from being split.
+ */
+static __always_inline bool writeback_joins(struct address_space *mapping,
+		struct writeback_run *run, struct folio *folio,
+		unsigned long max_pages)
+{
+	if (folio->index != run->next ||
+	    run->next - run->first + folio_nr_pages(folio) > max_pages ||
+	    !folio_trylock(folio))
 		return false;
-	if (writeback_ready(mapping, folio))
+	if (writeback_ready(mapping, folio) && writeback_sociable(run, folio))
 		return true;
 	folio_unlock(folio);
 	return false;
@@ -52,23 +62,26 @@ static __always_inline bool writeback_joins(struct address_space *mapping,
 
 /*
  * Lock the folios found behind the first of @run, as far as they follow each
- * other, the bound of a batch allows, and there is something left to write.
+ * other, the bounds allow, and there is something left to write.
  */
 static void writeback_extend(struct address_space *mapping,
-		struct writeback_control *wbc, struct writeback_run *run)
+		struct writeback_control *wbc, struct writeback_run *run,
+		unsigned long max_pages)
 {
 	struct folio_batch *found = &wbc->fbatch;
 	unsigned int max = READ_ONCE(writeback_batch_folios);
-	long left = WRITEBACK_RUN_PAGES;
+	long left = LONG_MAX;
 	unsigned int nr = 1;
 
 	if (wbc->sync_mode == WB_SYNC_NONE)
-		left = min(left, wbc->nr_to_write);
+		left = wbc->nr_to_write;
+	if (!writeback_sociable(run, run->folios.folios[0]))
+		max = 1;
 	max = min(max, found->nr - found->i + 1U);
 	while (nr < max && (long)(run->next - run->first) < left) {
 		struct folio *folio = found->folios[found->i];
 
-		if (!writeback_joins(mapping, folio, run->next))
+		if (!writeback_joins(mapping, run, folio, max_pages))
 			break;
 		run->folios.folios[nr++] = folio;
 		run->next += folio_nr_pages(folio);
@@ -112,7 +125,12 @@ static bool writeback_make_run(struct address_space *mapping,
 		struct writeback_control *wbc, struct writeback_run *run,
 		struct folio *folio)
 {
+	unsigned long max_pages = run->max_pages;
 	unsigned int nr;
+
+	/* What is in front of the gap has to be submitted when this is locked. */
+	if (folio->index != run->next)
+		max_pages = PAGEVEC_SIZE;
 
 	folio_lock(folio);
 	if (!writeback_ready(mapping, folio) &&
@@ -124,13 +142,15 @@ static bool writeback_make_run(struct address_space *mapping,
 	run->folios.folios[0] = folio;
 	run->first = folio->index;
 	run->next = folio_next_index(folio);
-	writeback_extend(mapping, wbc, run);
+	writeback_extend(mapping, wbc, run, max_pages);
 
 	nr = folios_clear_dirty_for_io(&run->folios);
 	if (unlikely(nr < run->folios.nr)) {
 		writeback_give_back(wbc, run, max(nr, 1));
 		if (!nr) {
 			folio_unlock(folio);
+			/* A gap. */
+			run->next = run->first;
 			return false;
 		}
 	}
@@ -145,10 +165,10 @@ static bool writeback_make_run(struct address_space *mapping,
  * @run: The run of folios; writeback_run_init() makes it ready for the first call.
  * @error: In and out: the error of writing the last run; 0 or negative.
  *
- * Does what writeback_iter() does, for up to writeback_batch_folios folios at a
- * time, and none more once there are 512 pages.  Like there, the file system calls
- * it until it returns false and does not leave the loop before, and puts each
- * folio under writeback, or decides not to, and unlocks it.
+ * Does what writeback_iter() does, for up to writeback_batch_folios folios and
+ * @run->max_pages pages at a time, or one folio that is larger.  Like there, the
+ * file system calls it until it returns false and does not leave the loop before,
+ * and puts each folio under writeback, or decides not to, and unlocks it.
  *
  * Where writing stops with an error before the end of a run, and @wbc is not for
  * data integrity, the file system has to make the folios behind dirty again, unlock

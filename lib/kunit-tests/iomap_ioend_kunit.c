@@ -47,6 +47,7 @@ struct iie_extent {
  * @nr_extents: Number of @extents.
  * @keep_ioends: Completed bios are gathered on @ioends instead of ended.
  * @prepare_error: What preparing an ioend fails with.
+ * @locked: Most pages that were locked when an ioend was submitted.
  * @ioends: Completed ioends, in the order of completion.
  */
 struct iie_file {
@@ -58,6 +59,7 @@ struct iie_file {
 	unsigned int nr_extents;
 	bool keep_ioends;
 	int prepare_error;
+	unsigned long locked;
 	struct list_head ioends;
 };
 
@@ -122,10 +124,30 @@ static void iie_keep_ioend(struct bio *bio)
 	list_add_tail(&ioend->io_list, &file->ioends);
 }
 
+static unsigned long iie_locked_pages(struct address_space *mapping)
+{
+	struct folio_batch fbatch;
+	unsigned long locked = 0;
+	pgoff_t index = 0;
+	unsigned int i;
+
+	folio_batch_init(&fbatch);
+	while (filemap_get_folios(mapping, &index, -1, &fbatch)) {
+		for (i = 0; i < folio_batch_count(&fbatch); i++) {
+			if (folio_test_locked(fbatch.folios[i]))
+				locked += folio_nr_pages(fbatch.folios[i]);
+		}
+		folio_batch_release(&fbatch);
+	}
+	return locked;
+}
+
 static int iie_prepare_ioend(struct iomap_ioend *ioend, int status)
 {
 	struct iie_file *file = ioend->io_inode->i_private;
 
+	file->locked = max(file->locked,
+			   iie_locked_pages(ioend->io_inode->i_mapping));
 	if (file->keep_ioends)
 		ioend->io_bio.bi_end_io = iie_keep_ioend;
 	return status ?: file->prepare_error;
@@ -567,6 +589,94 @@ static void iomap_writepages_with_prepare_error(struct kunit *test)
 	iie_destroy(file);
 }
 
+static int iie_iomap_begin(struct inode *inode, loff_t pos, loff_t length,
+		unsigned int flags, struct iomap *iomap, struct iomap *srcmap)
+{
+	struct iie_file *file = inode->i_private;
+
+	iomap->type = IOMAP_MAPPED;
+	iomap->length = IIE_DISK_SIZE;
+	iomap->bdev = wbf_disk_bdev(file->disk);
+	return 0;
+}
+
+static const struct iomap_ops iie_iomap_ops = {
+	.iomap_begin	= iie_iomap_begin,
+};
+
+struct iie_submit_row {
+	const char *desc;
+	unsigned int order;
+	unsigned int nr;
+	unsigned int gap;
+	unsigned int part;
+	unsigned int extent;
+	bool scattered;
+	unsigned int bios;
+};
+
+static const struct iie_submit_row iie_submits[] = {
+	{ .desc = "full", .order = 2, .nr = 600, .scattered = true, .bios = 3 },
+	{ .desc = "in front of a gap", .order = 2, .nr = 120, .gap = 40,
+	  .bios = 3 },
+	{ .desc = "in front of a gap, larger folios", .order = 4, .nr = 90,
+	  .gap = 30, .bios = 3 },
+	{ .desc = "part of a folio is clean", .order = 4, .nr = 90, .part = 30,
+	  .bios = 4 },
+	{ .desc = "behind an extent", .order = 4, .nr = 90, .extent = 30,
+	  .bios = 3 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(iie_submit, iie_submits, desc);
+
+/*
+ * Submission can wait for a request. Writers to folios behind wait with it only if
+ * these are few: as many pages as a batch has folios, or one folio.
+ */
+static void iomap_writepages_submits_with_little_locked(struct kunit *test)
+{
+	const struct iie_submit_row *row = test->param_value;
+	struct iie_file *file = iie_create(test, 1, 10);
+	struct inode *inode = file->model->inode;
+	unsigned long pages = 1UL << row->order;
+	struct folio *folio;
+	pgoff_t index = 0;
+	unsigned int i;
+	gfp_t gfp;
+
+	if (row->scattered && !IS_ENABLED(CONFIG_ZONE_DMA))
+		kunit_skip(test, "needs two zones");
+	for (i = 0; i < row->nr; i++) {
+		/* Neighbours in different zones: each takes a bvec. */
+		gfp = row->scattered && (i & 1) ? GFP_KERNEL | __GFP_DMA :
+						  GFP_KERNEL;
+		if (i && row->gap && i % row->gap == 0)
+			index += pages;
+		if (row->extent && i % row->extent == 0)
+			iie_map(file, row->extent * pages << PAGE_SHIFT,
+				(row->nr - i) * pages << PAGE_SHIFT);
+		folio = wbf_folio_add(test, inode, index, row->order, gfp);
+		KUNIT_ASSERT_EQ(test, row->order, folio_order(folio));
+		if (row->part && i % row->part == row->part / 2)
+			KUNIT_ASSERT_EQ(test, 0,
+				iomap_zero_range(inode, folio_pos(folio) + 1024,
+						 1024, NULL, &iie_iomap_ops));
+		else
+			wbf_folio_dirty(folio);
+		index += pages;
+	}
+	i_size_write(inode, (loff_t)index << PAGE_SHIFT);
+	KUNIT_EXPECT_EQ(test, 0, filemap_fdatawrite(inode->i_mapping));
+	KUNIT_EXPECT_LE(test, row->bios, wbf_disk_queued(file->disk));
+	KUNIT_EXPECT_LE(test, file->locked, PAGEVEC_SIZE + 0UL);
+	KUNIT_EXPECT_GE(test, file->locked, pages);
+	while (wbf_disk_queued(file->disk))
+		bio_endio(wbf_disk_take(file->disk, 0));
+	KUNIT_EXPECT_FALSE(test, mapping_tagged(inode->i_mapping,
+						PAGECACHE_TAG_WRITEBACK));
+	/* The model knows nothing of these folios: left to the clean-up. */
+}
+
 /* Blocks of one folio cannot be mapped: those before it end with the error. */
 static void iomap_writepages_with_map_error(struct kunit *test)
 {
@@ -921,6 +1031,8 @@ static struct kunit_case iomap_ioend_cases[] = {
 	KUNIT_CASE_PARAM(iomap_writepages_beyond_eof, iie_block_gen_params),
 	KUNIT_CASE_PARAM(iomap_finish_ioend_with_error, iie_error_gen_params),
 	KUNIT_CASE(iomap_writepages_with_prepare_error),
+	KUNIT_CASE_PARAM(iomap_writepages_submits_with_little_locked,
+			 iie_submit_gen_params),
 	KUNIT_CASE_PARAM(iomap_writepages_with_map_error, iie_block_gen_params),
 	KUNIT_CASE_PARAM(iomap_writepages_with_nothing_mapped,
 			 iie_block_gen_params),

@@ -44,6 +44,7 @@
  * @truncate: One of so many folios, when written, truncates one far behind.
  * @redirty: One of so many folios is dirty again once written.
  * @part: Write a part of the file.
+ * @alone: One of so many folios is in no run with others; 0 is none.
  */
 struct wbi_row {
 	const char *desc;
@@ -59,6 +60,7 @@ struct wbi_row {
 	unsigned int truncate;
 	unsigned int redirty;
 	bool part;
+	unsigned int alone;
 };
 
 static const struct wbi_row wbi_rows[] = {
@@ -85,6 +87,8 @@ static const struct wbi_row wbi_rows[] = {
 	  .truncate = 5, .sync = true },
 	{ .desc = "dirty again", .seed = 1600, .bound = 31, .redirty = 3,
 	  .tagged = true },
+	{ .desc = "folios that go alone", .seed = 1700, .bound = 31,
+	  .alone = 9, .max_order = 2 },
 };
 
 KUNIT_ARRAY_PARAM_DESC(wbi_row, wbi_rows, desc);
@@ -104,6 +108,8 @@ KUNIT_ARRAY_PARAM_DESC(wbi_row, wbi_rows, desc);
  * @left: Of the budget.
  * @error: What the iteration ended with.
  * @first_error: The first error of writing a folio.
+ * @several: Runs of more than one folio.
+ * @wide: Those with more pages than a batch has folios.
  */
 struct wbi_file {
 	struct kunit *test;
@@ -119,6 +125,8 @@ struct wbi_file {
 	long left;
 	int error;
 	int first_error;
+	unsigned int several;
+	unsigned int wide;
 };
 
 /* A decision about a page index that is the same for both files. */
@@ -154,6 +162,8 @@ static void wbi_fill(struct wbi_file *file)
 				      GFP_KERNEL);
 		file->folios[file->nr] = folio;
 		file->index[file->nr] = index;
+		/* Without the flag, nobody but the suite looks at it. */
+		folio->private = file;
 		if (prandom_u32_state(&rnd) % 9)
 			wbf_folio_dirty(folio);
 		if (folio_test_dirty(folio) &&
@@ -292,22 +302,48 @@ static int wbi_write_run(struct wbi_file *file, struct writeback_control *wbc,
 	return first;
 }
 
+static bool wbi_alone(struct wbi_file *file, struct folio *folio)
+{
+	return wbi_chosen(file, folio->index, file->row->alone, 5);
+}
+
+static bool wbi_joins(struct folio *folio)
+{
+	struct wbi_file *file = folio->private;
+
+	KUNIT_EXPECT_TRUE(file->test, folio_test_locked(folio));
+	KUNIT_EXPECT_TRUE(file->test, folio_test_dirty(folio));
+	return !wbi_alone(file, folio);
+}
+
+/* A file system does not know everything: it may ask for any length. */
+static unsigned int wbi_choose_pages(struct wbi_file *file, pgoff_t index)
+{
+	if (wbi_chosen(file, index, 3, 6))
+		return WRITEBACK_RUN_PAGES;
+	return wbi_chosen(file, index, 2, 7) ? PAGEVEC_SIZE : 3;
+}
+
 /* The members of a run follow each other and are not more than allowed. */
-static void wbi_check_run(struct wbi_file *file, struct writeback_run *run)
+static void wbi_check_run(struct wbi_file *file, struct writeback_run *run,
+		unsigned int max_pages)
 {
 	unsigned int i, nr = folio_batch_count(&run->folios);
 	pgoff_t index = run->first;
 
 	KUNIT_EXPECT_GT(file->test, nr, 0);
 	KUNIT_EXPECT_LE(file->test, nr, file->row->bound);
-	/* Without the last folio, it could still have been extended. */
-	if (nr > 1)
-		KUNIT_EXPECT_LT(file->test,
-				run->folios.folios[nr - 1]->index - run->first,
-				512);
+	if (nr > 1) {
+		KUNIT_EXPECT_LE(file->test, run->next - run->first, max_pages);
+		file->several++;
+		file->wide += run->next - run->first > PAGEVEC_SIZE;
+	}
 	for (i = 0; i < nr; i++) {
 		KUNIT_EXPECT_EQ(file->test, index, run->folios.folios[i]->index);
 		index = folio_next_index(run->folios.folios[i]);
+		if (nr > 1)
+			KUNIT_EXPECT_FALSE(file->test,
+				wbi_alone(file, run->folios.folios[i]));
 	}
 	KUNIT_EXPECT_EQ(file->test, index, run->next);
 }
@@ -317,12 +353,20 @@ static void wbi_write_runs(struct wbi_file *file)
 	struct address_space *mapping = file->inode->i_mapping;
 	struct writeback_control wbc = {};
 	struct writeback_run run;
+	unsigned int max_pages;
+	pgoff_t next = 0;
 
 	wbi_prepare(file, &wbc);
-	writeback_run_init(&run);
+	writeback_run_init(&run, wbi_joins);
+	max_pages = run.max_pages;
 	while (writeback_iter_run(mapping, &wbc, &run, &file->error)) {
-		wbi_check_run(file, &run);
+		if (run.first != next)
+			max_pages = PAGEVEC_SIZE;
+		wbi_check_run(file, &run, max_pages);
 		file->error = wbi_write_run(file, &wbc, &run);
+		next = run.next;
+		max_pages = wbi_choose_pages(file, next);
+		run.max_pages = max_pages;
 	}
 	wbi_check_end(file, &wbc);
 }
@@ -421,7 +465,7 @@ static void writeback_iter_run_does_what_writeback_iter_does(struct kunit *test)
 {
 	const struct wbi_row *row = test->param_value;
 	struct wbf_fs *fs = wbf_fs_create(test);
-	unsigned int written = 0, round;
+	unsigned int written = 0, several = 0, wide = 0, round;
 	struct wbi_file *a, *b;
 	u64 digest;
 	u32 seed;
@@ -442,10 +486,19 @@ static void writeback_iter_run_does_what_writeback_iter_does(struct kunit *test)
 			digest = wbi_digest(b, wbi_digest(a, digest));
 		}
 		pr_info("# writeback_iter: seed=%u digest=%016llx\n", seed, digest);
+		several += b->several;
+		wide += b->wide;
 		wbi_release(a);
 		wbi_release(b);
 	}
 	KUNIT_EXPECT_GT(test, written, 0);
+	if (WRITEBACK_RUN_PAGES == 1)
+		return;
+	/* Whatever is said of runs has been seen of some. */
+	if (row->bound > 1 && row->budget != 1)
+		KUNIT_EXPECT_GT(test, several, 0);
+	if (row->bound == PAGEVEC_SIZE && row->max_order > 4)
+		KUNIT_EXPECT_GT(test, wide, 0);
 }
 
 /* Waiting */
@@ -567,7 +620,7 @@ static unsigned int wbi_race_write(struct wbi_race *race,
 	struct writeback_run run;
 	int error = 0;
 
-	writeback_run_init(&run);
+	writeback_run_init(&run, NULL);
 	while (writeback_iter_run(race->inode->i_mapping, wbc, &run, &error)) {
 		folio_batch_init(&fbatch);
 		nr = folio_batch_count(&run.folios);

@@ -10,29 +10,36 @@
 #include <linux/pagevec.h>
 #include <linux/writeback.h>
 
+#define WRITEBACK_RUN_PAGES	1U
+
 /**
  * struct writeback_run - Folios to write, here one at a time.
  * @folios: The folio.
  * @first: Its page index.
  * @next: Page index behind it.
+ * @max_pages: Not used.
  */
 struct writeback_run {
 	struct folio_batch folios;
 	pgoff_t first;
 	pgoff_t next;
+	unsigned int max_pages;
 };
 
 /**
  * writeback_run_init - Prepare for the first call of writeback_iter_run().
  * @run: The run.
+ * @joins: Not used.
  *
  * Context: Any context.
  */
-static inline void writeback_run_init(struct writeback_run *run)
+static inline void writeback_run_init(struct writeback_run *run,
+		bool (*joins)(struct folio *folio))
 {
 	folio_batch_init(&run->folios);
 	run->first = 0;
 	run->next = 0;
+	run->max_pages = PAGEVEC_SIZE;
 }
 
 /**
