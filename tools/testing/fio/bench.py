@@ -83,12 +83,11 @@ QUEUES = {"20us": (("20000",), 3),
 QUEUE_CELLS = (Cell("4k", 1, 384), Cell("4k", 2, 384), Cell("4k", 4, 192),
                Cell("64k", 2, 384), Cell("1m", 2, 384))
 QUEUE_MEM = 4096
-# Overwriting at random: write() calls that made the file, in KiB, which are the size
-# of its folios, and bytes that are written by (size of write() calls, MiB).  Where
-# the jobs write differs from round to round, and results with it by some percent.
-OVERWRITE_FOLIOS = (4, 64, 1024)
+# Overwriting at random: {size of the write() calls that made the file, in KiB, which
+# is the size of its folios: rounds}.  Where the jobs write differs from round to
+# round, and results with it: by some percent where many writers wait.
+OVERWRITE_ROUNDS = {4: 10, 64: 40, 1024: 80}
 OVERWRITE_CELLS = (Cell("4k", 1, 96), Cell("64k", 1, 768))
-OVERWRITE_ROUNDS = 30
 OVERWRITE_QUEUE = "1ms-4-tags"
 
 
@@ -129,7 +128,7 @@ class Mode:
 
 
 # On a quiet 2-core machine.
-OVERWRITE_SECONDS = 75
+OVERWRITE_SECONDS = 300
 NVME_BOOT_SECONDS, NVME_MIB_PER_S = 12, {"4k": 160, "64k": 350, "1m": 400}
 BANDWIDTH_SECONDS, QUEUE_SECONDS, LOCKS_SECONDS = 90, 340, 60
 
@@ -316,11 +315,11 @@ def measure_queue(kernels, repeats, out, progress):
             for name in QUEUES for cell, rounds in queue_cells(name).items()]
 
 
-def overwrite_jobs():
+def overwrite_jobs(rounds):
     """Text of the job file: each round has its own places to write."""
     with open(os.path.join(guest.HERE, "overwrite.fio"), encoding="utf-8") as base:
         lines = [base.read()]
-    for number in range(1, OVERWRITE_ROUNDS + 1):
+    for number in range(1, rounds + 1):
         for cell in OVERWRITE_CELLS:
             lines += [f"[{cell.section(number)}]", "stonewall", f"bs={cell.bs}",
                       f"io_size={cell.size}m", f"randseed={number}", ""]
@@ -333,22 +332,22 @@ def overwrite_boot(label, kernel, out, kib, number):
         label, kernel, "overwrite.sh",
         os.path.join(out, f"overwrite-{label}-{kib}k-{number}"),
         [str(kib), *QUEUES[OVERWRITE_QUEUE][0]],
-        guest.icount_options(2048, number, files=["raid.sh"]), 600,
-        overwrite_jobs())
+        guest.icount_options(2048, number, files=["raid.sh"]), 900,
+        overwrite_jobs(OVERWRITE_ROUNDS[kib]))
 
 
 def measure_overwrite(kernels, repeats, out, progress):
     """Rows of writers that meet the folio locks of writeback."""
     boots = {(kib, number, label): overwrite_boot(label, kernel, out, kib, number)
-             for kib in OVERWRITE_FOLIOS for number in range(repeats)
+             for kib in OVERWRITE_ROUNDS for number in range(repeats)
              for label, kernel in kernels.items()}
     found = run_fio(boots, progress)
-    cells = dict.fromkeys(OVERWRITE_CELLS, OVERWRITE_ROUNDS)
     return [rows.paired_row(f"fio overwrite {kib}k folios", cell.bs, 1,
                             f"raid0-null_blk-{OVERWRITE_QUEUE}", MIB_PER_S,
                             fio_pairs(found, kernels, kib, repeats, cell, rounds),
                             gates.QUEUE_BOUND)
-            for kib in OVERWRITE_FOLIOS for cell, rounds in cells.items()]
+            for kib, rounds in OVERWRITE_ROUNDS.items()
+            for cell in OVERWRITE_CELLS]
 
 
 def lock_counts(text, label):
