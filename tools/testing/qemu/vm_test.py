@@ -46,7 +46,7 @@ class Options(unittest.TestCase):
     BAD = ("", "--nonsense", "--smp 0", "--smp two", "--mem -1", "--nvme 9",
            "--nvme 4:x", "--nvme 0", "--timeout soon", "--timeout 0",
            "--userland huge", "--accel xen", "--env 1=2", "--env NAME",
-           "--icount --nvme 4", "--icount --accel kvm", "--mem 99999999",
+           "--icount --accel kvm", "--mem 99999999",
            "--file /nonexistent", "--file /proc/version:/vm/script",
            "--kernel /nonexistent", "--script /nonexistent", "--scan /nonexistent",
            "--kernel /", "--smp", "extra")
