@@ -189,18 +189,30 @@ static struct wbi_file *wbi_create(struct kunit *test, struct wbf_fs *fs,
 	return file;
 }
 
-/* Take a folio far behind @index out of the page cache: it may have been found. */
+/*
+ * Take a folio far behind @index out of the page cache: it may have been found.
+ * Who has pinned it can dirty it even then.
+ */
 static void wbi_truncate_behind(struct wbi_file *file, pgoff_t index)
 {
 	loff_t pos = (loff_t)(index + WBI_FAR / 2) << PAGE_SHIFT;
+	struct folio *folio = NULL;
 	unsigned int i;
 
-	truncate_inode_pages_range(file->inode->i_mapping, pos,
-				   pos + PAGE_SIZE - 1);
 	for (i = 0; i < file->nr; i++) {
 		if (file->index[i] == index + WBI_FAR / 2)
-			file->folios[i] = NULL;
+			break;
 	}
+	if (i < file->nr)
+		folio = file->folios[i];
+	if (!folio)
+		return;
+	folio_get(folio);
+	truncate_inode_pages_range(file->inode->i_mapping, pos,
+				   pos + PAGE_SIZE - 1);
+	wbf_folio_dirty(folio);
+	folio_put(folio);
+	file->folios[i] = NULL;
 }
 
 /* Write one folio: it is locked and clean, and unlocked on return. */
