@@ -570,23 +570,30 @@ static void iomap_finish_ioend_with_error(struct kunit *test)
 	iie_destroy(file);
 }
 
+/* Nothing can be written: all folios end, without a bio, and the error is kept. */
+static void iie_fail_all(struct iie_file *file)
+{
+	struct wb_model *model = file->model;
+	unsigned int i;
+
+	KUNIT_EXPECT_EQ(file->test, -EIO, iie_write(file, 0, model->nr - 1));
+	KUNIT_EXPECT_EQ(file->test, 0, wbf_disk_queued(file->disk));
+	for (i = 0; i < model->nr; i++)
+		wb_model_ended(model, &model->slots[i]);
+	wb_model_check(model, "failed");
+	KUNIT_EXPECT_EQ(file->test, -EIO,
+			filemap_check_errors(model->inode->i_mapping));
+	iie_destroy(file);
+}
+
 /* The file system cannot prepare the ioend: it completes without being sent. */
 static void iomap_writepages_with_prepare_error(struct kunit *test)
 {
 	struct iie_file *file = iie_create(test, 1, 10);
-	struct wb_model *model = file->model;
-	unsigned int i;
 
 	file->prepare_error = -EIO;
 	iie_add_folios(file, 40, 0);
-	KUNIT_EXPECT_EQ(test, -EIO, iie_write(file, 0, 39));
-	KUNIT_EXPECT_EQ(test, 0, wbf_disk_queued(file->disk));
-	for (i = 0; i < 40; i++)
-		wb_model_ended(model, &model->slots[i]);
-	wb_model_check(model, "failed");
-	KUNIT_EXPECT_EQ(test, -EIO,
-			filemap_check_errors(model->inode->i_mapping));
-	iie_destroy(file);
+	iie_fail_all(file);
 }
 
 static int iie_iomap_begin(struct inode *inode, loff_t pos, loff_t length,
@@ -682,21 +689,12 @@ static void iomap_writepages_with_map_error(struct kunit *test)
 {
 	const struct iie_block_row *row = test->param_value;
 	struct iie_file *file = iie_create(test, 1, row->blkbits);
-	struct wb_model *model = file->model;
-	unsigned int i;
 
 	iie_map(file, 5 * PAGE_SIZE, 0);
 	iie_map(file, PAGE_SIZE, SZ_1M);
 	file->extents[1].error = -EIO;
 	iie_add_folios(file, 6, 0);
-	KUNIT_EXPECT_EQ(test, -EIO, iie_write(file, 0, 5));
-	KUNIT_EXPECT_EQ(test, 0, wbf_disk_queued(file->disk));
-	for (i = 0; i < 6; i++)
-		wb_model_ended(model, &model->slots[i]);
-	wb_model_check(model, "failed");
-	KUNIT_EXPECT_EQ(test, -EIO,
-			filemap_check_errors(model->inode->i_mapping));
-	iie_destroy(file);
+	iie_fail_all(file);
 }
 
 /* The same where there is no ioend that could end with the error. */
@@ -704,20 +702,11 @@ static void iomap_writepages_with_nothing_mapped(struct kunit *test)
 {
 	const struct iie_block_row *row = test->param_value;
 	struct iie_file *file = iie_create(test, 1, row->blkbits);
-	struct wb_model *model = file->model;
-	unsigned int i;
 
 	iie_map(file, 3 * PAGE_SIZE, 0);
 	file->extents[0].error = -EIO;
 	iie_add_folios(file, 3, 0);
-	KUNIT_EXPECT_EQ(test, -EIO, iie_write(file, 0, 2));
-	KUNIT_EXPECT_EQ(test, 0, wbf_disk_queued(file->disk));
-	for (i = 0; i < 3; i++)
-		wb_model_ended(model, &model->slots[i]);
-	wb_model_check(model, "failed");
-	KUNIT_EXPECT_EQ(test, -EIO,
-			filemap_check_errors(model->inode->i_mapping));
-	iie_destroy(file);
+	iie_fail_all(file);
 }
 
 /* The same in the middle, for data integrity: those behind it are written. */

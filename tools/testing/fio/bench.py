@@ -147,16 +147,23 @@ MODES = {
 
 # ---- fio ---------------------------------------------------------------------
 
-def job_file(cells, extra=()):
-    """Text of a job file; cells is {cell: rounds}.  Each round runs every cell
-    once, so that a disturbance of the host hits all cells alike."""
-    with open(os.path.join(guest.HERE, "write.fio"), encoding="utf-8") as base:
-        lines = [base.read()]
+def sections(base, cells, options):
+    """Text of a job file that begins with the file base; cells is {cell: rounds}, and
+    options gives the lines of a cell in a round.  Each round runs every cell once,
+    so that a disturbance of the host hits all cells alike."""
+    with open(os.path.join(guest.HERE, base), encoding="utf-8") as source:
+        lines = [source.read()]
     for number in range(1, max(cells.values()) + 1):
         for cell in (each for each in cells if number <= cells[each]):
             lines += [f"[{cell.section(number)}]", "stonewall", f"bs={cell.bs}",
-                      f"size={cell.size}m", f"numjobs={cell.jobs}", *extra, ""]
+                      *options(cell, number), ""]
     return "\n".join(lines)
+
+
+def job_file(cells, extra=()):
+    """Text of a job file for new files."""
+    return sections("write.fio", cells, lambda cell, _number: (
+        f"size={cell.size}m", f"numjobs={cell.jobs}", *extra))
 
 
 def fio_mib_per_s(text, source):
@@ -324,13 +331,9 @@ def measure_queue(kernels, repeats, out, progress):
 
 def overwrite_jobs(rounds):
     """Text of the job file: each round has its own places to write."""
-    with open(os.path.join(guest.HERE, "overwrite.fio"), encoding="utf-8") as base:
-        lines = [base.read()]
-    for number in range(1, rounds + 1):
-        for cell in OVERWRITE_CELLS:
-            lines += [f"[{cell.section(number)}]", "stonewall", f"bs={cell.bs}",
-                      f"io_size={cell.size}m", f"randseed={number}", ""]
-    return "\n".join(lines)
+    return sections("overwrite.fio", dict.fromkeys(OVERWRITE_CELLS, rounds),
+                    lambda cell, number: (f"io_size={cell.size}m",
+                                          f"randseed={number}"))
 
 
 def overwrite_boot(label, kernel, out, kib, number):

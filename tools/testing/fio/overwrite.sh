@@ -15,13 +15,11 @@ shift_start
 kib=$1 latency=$2
 shift 2
 null_raid 0 2 "$latency" 512 memory_backed=1 "$@"
-mkfs.xfs -q -f -K /dev/md0 || die "mkfs.xfs failed"
-mount -t xfs /dev/md0 /mnt || die "cannot mount XFS"
+new_xfs /dev/md0
 dd if=/dev/zero of=/mnt/file bs="${kib}k" count=$((128 * 1024 / kib)) 2> /dev/null ||
 	die "cannot write"
 sync
 # the flusher never rests
 sysctl -q -w vm.dirty_background_bytes=4194304 vm.dirty_writeback_centisecs=1 \
 	vm.dirty_expire_centisecs=1 || die "sysctl failed"
-fio --output-format=json --output=/results/fio.json /vm/jobs.fio ||
-	die "fio failed"
+run_jobs

@@ -50,18 +50,27 @@ xfs_realtime() {
 		die "cannot mount XFS"
 }
 
-# append_jobs DEVICE MIB: the jobs of jobs.fio on new files of a new XFS, of which so
-# much was written before: memory of drives is allocated, and code translated, at
-# first use.  One fio runs all jobs, as starting it takes longer than a job.
-append_jobs() {
+new_xfs() { # DEVICE: a new file system on /mnt
 	mkfs.xfs -q -f -K "$1" || die "mkfs.xfs failed"
 	mount -t xfs "$1" /mnt || die "cannot mount XFS"
+}
+
+# One fio runs all jobs of jobs.fio, as starting it takes longer than a job.
+run_jobs() {
+	fio --output-format=json --output=/results/fio.json /vm/jobs.fio ||
+		die "fio failed"
+}
+
+# append_jobs DEVICE MIB: the jobs of jobs.fio on new files of a new XFS, of which so
+# much was written before: memory of drives is allocated, and code translated, at
+# first use.
+append_jobs() {
+	new_xfs "$1"
 	dd if=/dev/zero of=/mnt/warmup bs=1M count="$2" 2> /dev/null
 	rm /mnt/warmup
 	sync
 	echo 3 > /proc/sys/vm/drop_caches
-	fio --output-format=json --output=/results/fio.json /vm/jobs.fio ||
-		die "fio failed"
+	run_jobs
 }
 
 # Nothing is written back unless somebody asks for it: no dirty limit is ever
