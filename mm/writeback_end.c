@@ -22,6 +22,7 @@
 #include <linux/writeback.h>
 #include <linux/writeback_batch.h>
 #include <linux/xarray_marks.h>
+#include <trace/events/writeback.h>
 
 #include "internal.h"
 #include "writeback_batch.h"
@@ -141,6 +142,9 @@ static __always_inline void end_writeback_bound(struct folio **folios,
 		unsigned int nr, struct writeback_sum *sum)
 {
 	struct address_space *mapping = folio_mapping(folios[0]);
+
+	/* Until the first has ended, the mapping is there. */
+	trace_folios_end_writeback(mapping, folios, nr);
 
 	if (mapping && mapping_use_writeback_tags(mapping))
 		end_writeback_tagged(mapping, folios, nr, sum);

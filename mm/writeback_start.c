@@ -20,6 +20,7 @@
 #include <linux/writeback_batch.h>
 #include <linux/writeback_start.h>
 #include <linux/xarray_marks.h>
+#include <trace/events/writeback.h>
 
 #include "internal.h"
 #include "writeback_batch.h"
@@ -290,6 +291,8 @@ static __always_inline void start_writeback_bound(struct folio **folios,
 	struct writeback_sum sum = {};
 
 	VM_WARN_ON_ONCE_FOLIO(folio_test_writeback(folios[0]), folios[0]);
+
+	trace_folios_start_writeback(mapping, folios, nr);
 
 	if (mapping && mapping_use_writeback_tags(mapping))
 		start_writeback_tagged(mapping, folios, nr, keep_write, &sum);
