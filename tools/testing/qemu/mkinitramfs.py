@@ -32,7 +32,8 @@ SMALL = {
     "mdadm": "mdadm",
     "dmsetup": "dmsetup",
 }
-FULL = {**SMALL, "fio": "fio", "xfs_io": "xfsprogs", "xfs_repair": "xfsprogs"}
+FULL = {**SMALL, "fio": "fio", "xfs_io": "xfsprogs", "xfs_repair": "xfsprogs",
+        "chrt": "util-linux", "cyclictest": "rt-tests"}
 USERLANDS = {"small": SMALL, "full": FULL}
 
 DIRS = ("proc", "sys", "dev", "tmp", "run", "mnt", "vm", "results", "var",

@@ -107,7 +107,7 @@ def build_parser():
         help="guest time counts instructions; repeatable, but for --nvme")
     add("--nvme", type=nvme_spec, metavar="COUNT[:MIB]")
     add("--timeout", type=positive, default=120, metavar="SEC")
-    add("--append", default="", metavar="PARAMS")
+    add("--append", action="append", default=[], metavar="PARAMS")
     add("--userland", choices=tuple(mkinitramfs.USERLANDS), default="small")
     add("--accel", choices=("auto", "tcg", "kvm"), default="tcg")
     add("--out", type=Path, metavar="DIR")
@@ -270,7 +270,7 @@ def serial_args(pipes):
 
 def kernel_params(opts):
     """Return the kernel command line; the caller's words come last and win."""
-    return " ".join(filter(None, (PARAMS, opts.append)))
+    return " ".join(filter(None, (PARAMS, *opts.append)))
 
 
 def find_qemu():
