@@ -1,41 +1,108 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Guest test: vm.writeback_batch_folios takes 1 to 31 and refuses everything else
-# with EINVAL, keeping the old value.
+# Guest test: the tunables take every value of their range and refuse everything
+# else with EINVAL, keeping the old value.  Values are written with echo, whose write
+# is not buffered: its error is that of the kernel.
+#
+# shellcheck disable=SC3037	# busybox's echo has options
 
-f=/proc/sys/vm/writeback_batch_folios
-fail() { echo "sysctl: $*"; exit 1; }
+fail() { echo "sysctl: $name: $*"; exit 1; }
 
-[ -f $f ] || fail "$f is not there"
-[ "$(cat $f)" = 31 ] || fail "the default is $(cat $f), not 31"
-
-for value in 1 2 30 31; do
-	echo $value > $f || fail "$value is refused"
-	[ "$(cat $f)" = $value ] || fail "$value is not kept"
-done
-
-echo 7 > $f
-for value in 0 32 -1 4294967296 4294967303 99999999999999999999 text 7x '' ' '; do
+# refused VALUE: EINVAL, and $old stays
+refused() {
 	# The shell's own message names the error; only that one is right.
-	error=$( { echo "$value" > $f; } 2>&1 )
-	case $value in
-	'' | ' ') ;; # an empty write is no value, and no error
-	*) case $error in
-		*"Invalid argument"*) ;;
-		*) fail "'$value': ${error:-accepted}" ;;
-		esac ;;
+	error=$( { echo -ne "$1" > "$f"; } 2>&1 )
+	case $error in
+	*"Invalid argument"*) ;;
+	*) fail "'$1': ${error:-accepted}" ;;
 	esac
-	[ "$(cat $f)" = 7 ] || fail "'$value' changed the value to $(cat $f)"
-done
+	[ "$(cat "$f")" = "$old" ] || fail "'$1' changed the value to $(cat "$f")"
+}
 
-# Writers that race with each other leave one of their values, never a mixture.
-for value in 3 19; do
-	( i=0; while [ $i -lt 300 ]; do echo $value > $f; i=$((i + 1)); done ) &
-done
-i=0
-while [ $i -lt 300 ]; do
-	case $(cat $f) in 3 | 19 | 7) ;; *) fail "torn value $(cat $f)" ;; esac
-	i=$((i + 1))
-done
-wait
+takes_its_range() { # DEFAULT MAX
+	[ -f "$f" ] || fail "$f is not there"
+	[ "$(cat "$f")" = "$1" ] || fail "the default is $(cat "$f"), not $1"
+	for value in 1 2 $(($2 - 1)) "$2"; do
+		echo "$value" > "$f" || fail "$value is refused"
+		[ "$(cat "$f")" = "$value" ] || fail "$value is not kept"
+	done
+}
+
+refuses_the_rest() { # MAX STRICT
+	old=7
+	echo $old > "$f"
+	for value in 0 $(($1 + 1)) -1 -7 4294967295 4294967296 4294967303 \
+		18446744073709551623 99999999999999999999 text 7x 9x \
+		9.5 9,10 1e1 0x x9 '9\0x' '\0' '- 9' +9 --9; do
+		refused "$value"
+	done
+	# Others take the first of several words.
+	[ "$2" != strict ] || for value in '9 x' '9 10' '9\t10\n11' '9\nx' '9 \0'; do
+		refused "$value"
+	done
+	# Nothing but space: refused or ignored, as other tunables do.
+	for value in '' ' ' '\n' '\t \n'; do
+		{ echo -ne "$value" > "$f"; } 2> /dev/null
+		[ "$(cat "$f")" = $old ] || fail "an empty write changed the value"
+	done
+	# More than the kernel looks at.
+	long=$(printf '%5000s' 9)
+	refused "${long}x"
+}
+
+# Strings made at random of what a number is made of, and of what it is not.
+survives_noise() { # MAX
+	awk 'BEGIN { srand(1); c = "0123456789999 -+x.\t,a"
+		for (i = 0; i < 400; i++) {
+			s = ""
+			for (n = 1 + int(rand() * 7); n > 0; n--)
+				s = s substr(c, 1 + int(rand() * length(c)), 1)
+			print s } }' > /tmp/noise
+	taken=0
+	while IFS= read -r value; do
+		before=$(cat "$f")
+		if { echo -n "$value" > "$f"; } 2> /dev/null; then
+			now=$(cat "$f")
+			taken=$((taken + 1))
+			if [ "$now" -lt 1 ] || [ "$now" -gt "$1" ]; then
+				fail "'$value' is taken as $now"
+			fi
+		else
+			[ "$(cat "$f")" = "$before" ] ||
+				fail "'$value' is refused, and changed the value"
+		fi
+	done < /tmp/noise
+	case $taken in 0 | 400) fail "$taken of 400 were taken" ;; esac
+}
+
+# Writers that race with each other leave one of their values, never a mixture;
+# what is refused at the same time leaves nothing.
+stands_a_race() { # MAX
+	echo 7 > "$f"
+	for value in 3 19 $(($1 + 1)) x; do
+		( i=0; while [ $i -lt 300 ]; do
+			echo $value > "$f"; i=$((i + 1))
+		done ) 2> /dev/null &
+	done
+	i=0
+	while [ $i -lt 300 ]; do
+		case $(cat "$f") in 3 | 19 | 7) ;; *) fail "torn value $(cat "$f")" ;; esac
+		i=$((i + 1))
+	done
+	wait
+}
+
+# name, default, largest value, whether more than one word is refused
+while read -r name default max words; do
+	f=/proc/sys/$name
+	takes_its_range "$default" "$max"
+	refuses_the_rest "$max" "$words"
+	survives_noise "$max"
+	stands_a_race "$max"
+	echo "$default" > "$f"
+	echo "ok: $name"
+done << END
+vm/writeback_batch_folios 31 31 first
+fs/iomap/ioend_batch_folios 4096 524288 strict
+END
 echo "sysctl: pass"
