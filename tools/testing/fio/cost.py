@@ -38,6 +38,10 @@ FULL = "all batch of 31"
 HOLD = "longest-hold"
 BENCH_KEYS = SINGLE + ("end batch of 31", FULL, HOLD)
 
+# Of the chain of ioends whose completion is watched; base completes 9 * 16 MiB at a
+# stretch.
+CHAIN_MIB = 512
+
 BLOCK_SIZES = {4096: "4k", 65536: "64k", 1048576: "1m"}
 
 
@@ -57,6 +61,15 @@ def bench_boot(label, kernel, out, shift):
         label, kernel, "nothing.sh", out, [],
         guest.icount_options(1024, shift, "kunit.enable=1 "
                              "kunit.filter_glob=writeback_bench"))
+
+
+def holdoff_boot(label, kernel, out, shift):
+    """The guest that watches the completion of a chain of ioends."""
+    boot_of = guest.Boot(
+        label, kernel, "holdoff.sh", out, [str(CHAIN_MIB)],
+        guest.icount_options(2048, shift, RAM_DISKS, ["raid.sh"]), 300)
+    boot_of.options += ["--userland", "full"]
+    return boot_of
 
 
 def figures(text):
@@ -194,6 +207,23 @@ def measure_bench(kernels, repeats, out):
     return bench_rows(found["base"], found["patched"])
 
 
+def measure_holdoff(kernels, repeats, out):
+    print("holdoff: completion of a chain of ioends, about 40 s", flush=True)
+    boots = run_guests(kernels, repeats, os.path.join(out, "holdoff"),
+                       holdoff_boot)
+    found = {label: [guest.parse_figures(each.read("script.log"), "holdoff")
+                     for each in group] for label, group in boots.items()}
+    for label, group in found.items():
+        for each in group:
+            check_complete(["longest_ns"] if each else [], ["longest_ns"],
+                           label)
+    base, patched = ([each[0]["longest_ns"] for each in found[label]]
+                     for label in ("base", "patched"))
+    return [rows.exact_row("completion-holdoff", "4k", DEVICE, "instructions",
+                           base, patched, gates.HOLDOFF,
+                           note="without a scheduling point")]
+
+
 def measure(base, patched, out, repeats=REPEATS, wanted=None, micro=True):
     """Measure everything that "make cost" gates; returns the rows."""
     kernels = {"base": base, "patched": patched}
@@ -204,7 +234,8 @@ def measure(base, patched, out, repeats=REPEATS, wanted=None, micro=True):
     # 4k comes first: the other rows change the state of the memory
     wanted = sorted(wanted or ALL, key=lambda name: name != "4k")
     # the short part first: if something is missing, it shows at once
-    short = measure_bench(kernels, repeats, out) if micro else []
+    short = (measure_bench(kernels, repeats, out)
+             + measure_holdoff(kernels, repeats, out)) if micro else []
     return measure_cost(kernels, repeats, out, wanted) + short
 
 
@@ -234,7 +265,8 @@ def parse_args(argv):
                         choices=ALL,
                         help="measure this row only (may be repeated)")
     parser.add_argument("--no-micro", action="store_true",
-                        help="leave the KUnit micro-benchmark out")
+                        help="leave the KUnit micro-benchmark and the "
+                        "completion of a chain out")
     args = parser.parse_args(argv)
     if args.repeats < 2:
         parser.error("--repeats: two are needed to show that runs repeat")

@@ -60,6 +60,9 @@ FULL_BATCH = Gate(max_ratio=0.2)
 # Longest time for which starting or ending a batch keeps interrupts off at a stretch, which
 # includes every hold of the i_pages lock; in instructions.
 HOLD = Gate(max_patched=10000)
+# Longest time for which the completion of a merged chain of ioends keeps the CPU from
+# another task, in instructions.  A timer tells, and what interrupts it meets varies.
+HOLDOFF = Gate(max_patched=2e6, spread=1.0)
 
 # Acquisitions of i_pages locks per GiB of 4 KiB pages written back.
 LOCKS = Gate(max_ratio=1 / 12)
