@@ -33,7 +33,7 @@
  * @type: Type of its only extent.
  * @flags: Flags of that.
  * @end: Page index behind the last folio.
- * @next_limit: Set the limit to this, when the first ioend is submitted.
+ * @next_limit: Set the limit to this while the first ioend is built.
  * @keep_ioends: Completed bios are gathered on @ioends instead of ended.
  * @ioends: Completed ioends, in the order of completion.
  */
@@ -56,6 +56,8 @@ static int ilk_map_blocks(struct iomap_writepage_ctx *wpc, struct inode *inode,
 {
 	struct ilk_file *file = inode->i_private;
 
+	if (file->next_limit && wpc->ioend)
+		WRITE_ONCE(iomap_ioend_batch_folios, file->next_limit);
 	wpc->iomap = (struct iomap) {
 		.length	= ILK_DISK_SIZE,
 		.type	= file->type,
@@ -79,9 +81,6 @@ static int ilk_prepare_ioend(struct iomap_ioend *ioend, int status)
 
 	if (file->keep_ioends)
 		ioend->io_bio.bi_end_io = ilk_keep_ioend;
-	if (file->next_limit)
-		WRITE_ONCE(iomap_ioend_batch_folios, file->next_limit);
-	file->next_limit = 0;
 	return status;
 }
 
@@ -346,14 +345,14 @@ static void iomap_writepages_splits_at_the_limit(struct kunit *test)
 	ilk_expect_ended(file);
 }
 
-/* A value that is set while ioends are built counts from the next one on. */
+/* A value that is set while an ioend is built counts from the next one on. */
 static void iomap_writepages_takes_a_new_limit(struct kunit *test)
 {
-	static const unsigned int want[] = { 10, 20, 20, 20, 20, 10 };
+	static const unsigned int want[] = { 40, 20, 20, 20 };
 	struct ilk_file *file = ilk_create(test, IOMAP_MAPPED, 0);
 	unsigned int i, left = 100;
 
-	ilk_set_limit(test, 10);
+	ilk_set_limit(test, 40);
 	file->next_limit = 20;
 	ilk_add_folios(file, left, 0);
 	ilk_write(file);
@@ -522,6 +521,7 @@ static void iomap_finish_ioends_lets_others_run(struct kunit *test)
  * @completed: The same of completed ones.
  * @errors: Completed ioends with an error.
  * @wrong: What else cannot be true of a completed ioend.
+ * @wait_ns: Time from submission to completion.
  * @started: Folios and pages of batches whose writeback has started.
  * @ended: The same of batches whose writeback has ended.
  * @longest: Most folios in a batch.
@@ -532,21 +532,20 @@ struct ilk_events {
 	u64 completed[2];
 	unsigned int errors;
 	unsigned int wrong;
+	u64 wait_ns;
 	u64 started[2];
 	u64 ended[2];
 	unsigned int longest;
 };
 
 static void ilk_see_submit(void *data, const struct iomap_ioend *ioend,
-		int error)
+		u32 folios, int error)
 {
 	struct ilk_events *events = data;
-	struct folio_iter fi;
 
 	if (ioend->io_inode != events->file->inode)
 		return;
-	bio_for_each_folio_all(fi, (struct bio *)&ioend->io_bio)
-		events->submitted[0]++;
+	events->submitted[0] += folios;
 	events->submitted[1] += ioend->io_bio.bi_iter.bi_size;
 }
 
@@ -563,7 +562,8 @@ static void ilk_see_complete(void *data, dev_t dev, u64 ino, loff_t pos,
 	events->wrong += pos != events->completed[1];
 	/* Without scheduling points, all of it is one stretch. */
 	events->wrong += stretch_ns < busy_ns && !events->file->keep_ioends;
-	events->wrong += !wait_ns || !busy_ns || !stretch_ns;
+	events->wrong += !busy_ns || !stretch_ns;
+	events->wait_ns += wait_ns;
 	events->completed[0] += folios;
 	events->completed[1] += bytes;
 	events->errors += error == -EIO;
@@ -715,6 +715,7 @@ static void iomap_tracepoints_report_all_folios(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pages, events->ended[1]);
 	KUNIT_EXPECT_EQ(test, row->errors, events->errors);
 	KUNIT_EXPECT_EQ(test, 0, events->wrong);
+	KUNIT_EXPECT_GT(test, events->wait_ns, 0);
 	KUNIT_EXPECT_EQ(test, min(row->nr, PAGEVEC_SIZE), events->longest);
 }
 
