@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
-.PHONY: help bench check check-prefixes kunit cost profile smoke guest selftest mutations \
+.PHONY: help bench check check-prefixes kunit cost profile report-ioend smoke guest selftest mutations \
 	style kernel tree series clean packages
 
 help: ## this list
@@ -33,6 +33,9 @@ cost: packages ## deterministic cost gates
 
 profile: packages ## instructions of writeback by function, base and patched (ROW=name)
 	@scripts/profile $(if $(ROW),--row $(ROW))
+
+report-ioend: packages ## what the size of ioends buys and costs, with a picture
+	@scripts/report-ioend
 
 smoke: packages ## patched kernel: XFS on RAID0 NVMe with verification, counters back to zero
 	@scripts/guest-tests smoke

@@ -16,18 +16,6 @@ headline() {
 	writer -t write -b "$1" -s "$2" -r "$3" /mnt/large
 }
 
-# Free memory after boot lies in physical order, so that neighbouring pages of a
-# file share a segment of a bio.  After a long uptime few pages have a neighbour that
-# is free too: that is the row scattered-memory.  What comes in between depends on
-# what ran before, to the tick, and repeats too badly to be gated.
-#
-# scatter_memory NAME MIB: free every other page of twice that much memory
-scatter_memory() {
-	mkdir "/scatter-$1" && mount -t tmpfs -o size=2g "$1" "/scatter-$1" &&
-		writer -s "$2m" -L 4k -F "/scatter-$1/free" &&
-		rm "/scatter-$1/free"
-}
-
 # What the 4 KiB rows would be if no page had a free neighbour.
 scattered_memory() {
 	scatter_memory rest 320 &&

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0
+# Picture of "make report-ioend": data is the table, picture the file to write.
+set terminal pngcairo size 1000,1000 font "sans,11"
+set output picture
+set datafile separator ","
+set logscale x 2
+set xtics (1, 64, 512, 4096, 32768, 524288)
+set grid
+set key outside right top
+set multiplot layout 2,1 title "fs.iomap.ioend_batch_folios"
+
+# Column of the row if it is of a layout and kind, else not a number.
+of(layout, kind, n) = strcol(1) eq layout && strcol(2) eq kind ? column(n) : NaN
+
+set title "fio, 4 KiB writes, drives with 20 us latency"
+set ylabel "MiB/s"
+set yrange [0:*]
+plot for [l in "contiguous scattered"] for [k in "written unwritten"] \
+	data using 3:(of(l, k, 5)) with linespoints title l.", ".k
+
+set title "longest time that completion keeps the CPU from others"
+set ylabel "instructions"
+set xlabel "folios"
+set logscale y
+set yrange [1000:1e8]
+plot data using 3:(of("contiguous", "written", 10)) with linespoints \
+		title "written, interrupt, memory contiguous", \
+	data using 3:(of("scattered", "written", 10)) with linespoints \
+		title "written, interrupt, scattered", \
+	data using 3:(of("contiguous", "unwritten", 12)) with linespoints \
+		title "unwritten, worker, merged chain", \
+	2e6 with lines dashtype 2 title "bound in a worker"
+unset multiplot
