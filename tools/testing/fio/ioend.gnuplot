@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
 # Picture of "make report-ioend": data is the table, picture the file to write.
-set terminal pngcairo size 1000,1000 font "sans,11"
+set terminal pngcairo size 1000,1000 font "sans,11" noenhanced
 set output picture
 set datafile separator ","
 set logscale x 2
+set xrange [1:1048576]
 set xtics (1, 64, 512, 4096, 32768, 524288)
+# Both panels as wide as each other.
+set lmargin at screen 0.1
+set rmargin at screen 0.63
 set grid
-set key outside right top
+set key at screen 0.99, graph 1
 set multiplot layout 2,1 title "fs.iomap.ioend_batch_folios"
 
 # Column of the row if it is of a layout and kind, else not a number.
