@@ -17,11 +17,11 @@
 #include <linux/sizes.h>
 #include <linux/writeback.h>
 
+#include "iomap_fixture.h"
 #include "writeback_model.h"
 
 #define IIE_EXTENTS	64
 #define IIE_BIOS	256
-#define IIE_DISK_SIZE	SZ_1G
 #define IIE_SEEDS	4
 
 /**
@@ -38,30 +38,31 @@ struct iie_extent {
 
 /**
  * struct iie_file - A file that is written to a disk.
+ * @io: The disk.
  * @test: The test.
  * @model: The folios, and what must be true of them.
  * @pending: Bytes of each folio that are not completed yet.
- * @disk: Keeps the bios.
  * @extents: The mapping. What is behind the last extent maps to the same offset
  *	of the disk.
  * @nr_extents: Number of @extents.
- * @keep_ioends: Completed bios are gathered on @ioends instead of ended.
  * @prepare_error: What preparing an ioend fails with.
  * @locked: Most pages that were locked when an ioend was submitted.
- * @ioends: Completed ioends, in the order of completion.
  */
 struct iie_file {
+	struct wbf_iomap io;
 	struct kunit *test;
 	struct wb_model *model;
 	size_t pending[WB_MODEL_FOLIOS];
-	struct wbf_disk *disk;
 	struct iie_extent extents[IIE_EXTENTS];
 	unsigned int nr_extents;
-	bool keep_ioends;
 	int prepare_error;
 	unsigned long locked;
-	struct list_head ioends;
 };
+
+static struct iie_file *iie_file(struct inode *inode)
+{
+	return container_of(inode->i_private, struct iie_file, io);
+}
 
 /* The file system below iomap */
 
@@ -86,8 +87,8 @@ static void iie_check_locked(struct iie_file *file, struct inode *inode,
 static int iie_map_blocks(struct iomap_writepage_ctx *wpc, struct inode *inode,
 		loff_t offset, unsigned int len)
 {
-	struct iie_file *file = inode->i_private;
-	struct iie_extent all = { .length = IIE_DISK_SIZE };
+	struct iie_file *file = iie_file(inode);
+	struct iie_extent all = { .length = WBF_IOMAP_SIZE };
 	struct iie_extent *extent = &all;
 	u64 start = 0;
 	unsigned int i;
@@ -111,17 +112,9 @@ static int iie_map_blocks(struct iomap_writepage_ctx *wpc, struct inode *inode,
 		.addr	= extent->addr,
 		.type	= extent->addr == IOMAP_NULL_ADDR ? IOMAP_HOLE :
 							    IOMAP_MAPPED,
-		.bdev	= wbf_disk_bdev(file->disk),
+		.bdev	= wbf_disk_bdev(file->io.disk),
 	};
 	return extent->error;
-}
-
-static void iie_keep_ioend(struct bio *bio)
-{
-	struct iomap_ioend *ioend = iomap_ioend_from_bio(bio);
-	struct iie_file *file = ioend->io_inode->i_private;
-
-	list_add_tail(&ioend->io_list, &file->ioends);
 }
 
 static unsigned long iie_locked_pages(struct address_space *mapping)
@@ -144,12 +137,11 @@ static unsigned long iie_locked_pages(struct address_space *mapping)
 
 static int iie_prepare_ioend(struct iomap_ioend *ioend, int status)
 {
-	struct iie_file *file = ioend->io_inode->i_private;
+	struct iie_file *file = iie_file(ioend->io_inode);
 
 	file->locked = max(file->locked,
 			   iie_locked_pages(ioend->io_inode->i_mapping));
-	if (file->keep_ioends)
-		ioend->io_bio.bi_end_io = iie_keep_ioend;
+	wbf_iomap_prepare(ioend);
 	return status ?: file->prepare_error;
 }
 
@@ -158,48 +150,28 @@ static const struct iomap_writeback_ops iie_writeback_ops = {
 	.prepare_ioend	= iie_prepare_ioend,
 };
 
-static int iie_writepages(struct address_space *mapping,
-		struct writeback_control *wbc)
-{
-	struct iomap_writepage_ctx wpc = { };
-
-	return iomap_writepages(mapping, wbc, &wpc, &iie_writeback_ops);
-}
-
-static const struct address_space_operations iie_aops = {
-	.writepages		= iie_writepages,
-	.dirty_folio		= iomap_dirty_folio,
-	.release_folio		= iomap_release_folio,
-	.invalidate_folio	= iomap_invalidate_folio,
-};
-
 /* The file */
 
 static struct iie_file *iie_create(struct kunit *test, u32 seed,
 		unsigned int blkbits)
 {
 	struct iie_file *file = kunit_kzalloc(test, sizeof(*file), GFP_KERNEL);
-	struct inode *inode;
 
 	KUNIT_ASSERT_NOT_NULL(test, file);
 	file->test = test;
-	INIT_LIST_HEAD(&file->ioends);
 	file->model = wb_model_create(test, seed, true, true);
-	inode = file->model->inode;
-	inode->i_private = file;
-	inode->i_blkbits = blkbits;
-	inode->i_mapping->a_ops = &iie_aops;
-	file->disk = wbf_disk_create(test, IIE_DISK_SIZE >> SECTOR_SHIFT);
+	wbf_iomap_init(test, &file->io, file->model->inode, blkbits,
+		       &iie_writeback_ops);
 	return file;
 }
 
 /* Expect that nothing is left of the file. */
 static void iie_destroy(struct iie_file *file)
 {
-	KUNIT_EXPECT_EQ(file->test, 0, wbf_disk_queued(file->disk));
-	KUNIT_EXPECT_TRUE(file->test, list_empty(&file->ioends));
+	KUNIT_EXPECT_EQ(file->test, 0, wbf_disk_queued(file->io.disk));
+	KUNIT_EXPECT_TRUE(file->test, list_empty(&file->io.ioends));
 	wb_model_destroy(file->model);
-	wbf_disk_destroy(file->test, file->disk);
+	wbf_disk_destroy(file->test, file->io.disk);
 }
 
 /* Add and dirty @nr folios, and make the file end behind the last of them. */
@@ -313,7 +285,7 @@ static void iie_endio(void *bio)
 static void iie_complete_in(struct iie_file *file, enum wbf_context context,
 		unsigned int nth, blk_status_t status)
 {
-	struct bio *bio = wbf_disk_take(file->disk, nth);
+	struct bio *bio = wbf_disk_take(file->io.disk, nth);
 
 	KUNIT_ASSERT_NOT_NULL(file->test, bio);
 	iie_note_completed(file, bio);
@@ -357,7 +329,7 @@ static void iomap_finish_ioend_ends_all_folios(struct kunit *test)
 
 	iie_add_folios(file, 100, 0);
 	iie_write_all(file);
-	KUNIT_EXPECT_EQ(test, 1, wbf_disk_queued(file->disk));
+	KUNIT_EXPECT_EQ(test, 1, wbf_disk_queued(file->io.disk));
 	iie_complete_in(file, row->context, 0, BLK_STS_OK);
 	wb_model_check(file->model, "completed");
 	KUNIT_EXPECT_EQ(test, 0,
@@ -379,7 +351,7 @@ static void iomap_finish_ioend_with_mixed_orders(struct kunit *test)
 		index = file->model->end;
 	}
 	iie_write_all(file);
-	while (wbf_disk_queued(file->disk))
+	while (wbf_disk_queued(file->io.disk))
 		iie_complete(file, 0, BLK_STS_OK);
 	iie_destroy(file);
 }
@@ -405,7 +377,7 @@ static void iomap_finish_ioend_with_half_a_folio(struct kunit *test)
 	iie_map(file, PAGE_SIZE / 2, SZ_1M);
 	iie_add_folios(file, 1, 0);
 	iie_write_all(file);
-	KUNIT_ASSERT_EQ(test, 2, wbf_disk_queued(file->disk));
+	KUNIT_ASSERT_EQ(test, 2, wbf_disk_queued(file->io.disk));
 
 	iie_complete(file, row->first, BLK_STS_OK);
 	KUNIT_EXPECT_TRUE(test, iie_under_writeback(file, 0));
@@ -423,7 +395,7 @@ static void iomap_finish_ioend_keeps_partial_folio_out(struct kunit *test)
 	iie_map(file, 20 * PAGE_SIZE + PAGE_SIZE / 2, SZ_1M);
 	iie_add_folios(file, 41, 0);
 	iie_write_all(file);
-	KUNIT_ASSERT_EQ(test, 2, wbf_disk_queued(file->disk));
+	KUNIT_ASSERT_EQ(test, 2, wbf_disk_queued(file->io.disk));
 
 	iie_complete(file, row->first, BLK_STS_OK);
 	KUNIT_EXPECT_TRUE(test, iie_under_writeback(file, 20));
@@ -444,11 +416,11 @@ static void iomap_finish_ioend_with_folio_in_many_bios(struct kunit *test)
 		iie_map(file, (model->slots[0].pages / 8) << PAGE_SHIFT,
 			(8 - i) * (u64)SZ_4M);
 	iie_write_all(file);
-	KUNIT_ASSERT_EQ(test, 8, wbf_disk_queued(file->disk));
+	KUNIT_ASSERT_EQ(test, 8, wbf_disk_queued(file->io.disk));
 
-	while (wbf_disk_queued(file->disk))
+	while (wbf_disk_queued(file->io.disk))
 		iie_complete(file, wb_model_below(model,
-						  wbf_disk_queued(file->disk)),
+						  wbf_disk_queued(file->io.disk)),
 			     BLK_STS_OK);
 	KUNIT_EXPECT_EQ(test, 1, model->slots[0].ended);
 	iie_destroy(file);
@@ -479,7 +451,7 @@ static void iomap_writepages_with_hole(struct kunit *test)
 	iie_write_all(file);
 	KUNIT_EXPECT_FALSE(test, iie_under_writeback(file, 4));
 	KUNIT_EXPECT_TRUE(test, iie_under_writeback(file, 5));
-	while (wbf_disk_queued(file->disk))
+	while (wbf_disk_queued(file->io.disk))
 		iie_complete(file, 0, BLK_STS_OK);
 	iie_destroy(file);
 }
@@ -519,8 +491,8 @@ static void iomap_writepages_beyond_eof(struct kunit *test)
 	}
 	wb_model_check(model, "submitted");
 
-	KUNIT_ASSERT_EQ(test, 1, wbf_disk_queued(file->disk));
-	bio = bio_list_peek(&file->disk->bios);
+	KUNIT_ASSERT_EQ(test, 1, wbf_disk_queued(file->io.disk));
+	bio = bio_list_peek(&file->io.disk->bios);
 	KUNIT_EXPECT_EQ(test, size, iomap_ioend_from_bio(bio)->io_size);
 	iie_complete(file, 0, BLK_STS_OK);
 	iie_destroy(file);
@@ -560,7 +532,7 @@ static void iomap_finish_ioend_with_error(struct kunit *test)
 	iie_map(file, 3 * PAGE_SIZE + PAGE_SIZE / 2, SZ_1M);
 	iie_add_folios(file, 8, 0);
 	iie_write_all(file);
-	KUNIT_ASSERT_EQ(test, 2, wbf_disk_queued(file->disk));
+	KUNIT_ASSERT_EQ(test, 2, wbf_disk_queued(file->io.disk));
 
 	iie_complete(file, 0, row->status[0]);
 	iie_complete(file, 0, row->status[1]);
@@ -577,7 +549,7 @@ static void iie_fail_all(struct iie_file *file)
 	unsigned int i;
 
 	KUNIT_EXPECT_EQ(file->test, -EIO, iie_write(file, 0, model->nr - 1));
-	KUNIT_EXPECT_EQ(file->test, 0, wbf_disk_queued(file->disk));
+	KUNIT_EXPECT_EQ(file->test, 0, wbf_disk_queued(file->io.disk));
 	for (i = 0; i < model->nr; i++)
 		wb_model_ended(model, &model->slots[i]);
 	wb_model_check(model, "failed");
@@ -599,11 +571,11 @@ static void iomap_writepages_with_prepare_error(struct kunit *test)
 static int iie_iomap_begin(struct inode *inode, loff_t pos, loff_t length,
 		unsigned int flags, struct iomap *iomap, struct iomap *srcmap)
 {
-	struct iie_file *file = inode->i_private;
+	struct iie_file *file = iie_file(inode);
 
 	iomap->type = IOMAP_MAPPED;
-	iomap->length = IIE_DISK_SIZE;
-	iomap->bdev = wbf_disk_bdev(file->disk);
+	iomap->length = WBF_IOMAP_SIZE;
+	iomap->bdev = wbf_disk_bdev(file->io.disk);
 	return 0;
 }
 
@@ -674,11 +646,11 @@ static void iomap_writepages_submits_with_little_locked(struct kunit *test)
 	}
 	i_size_write(inode, (loff_t)index << PAGE_SHIFT);
 	KUNIT_EXPECT_EQ(test, 0, filemap_fdatawrite(inode->i_mapping));
-	KUNIT_EXPECT_LE(test, row->bios, wbf_disk_queued(file->disk));
+	KUNIT_EXPECT_LE(test, row->bios, wbf_disk_queued(file->io.disk));
 	KUNIT_EXPECT_LE(test, file->locked, PAGEVEC_SIZE + 0UL);
 	KUNIT_EXPECT_GE(test, file->locked, pages);
-	while (wbf_disk_queued(file->disk))
-		bio_endio(wbf_disk_take(file->disk, 0));
+	while (wbf_disk_queued(file->io.disk))
+		bio_endio(wbf_disk_take(file->io.disk, 0));
 	KUNIT_EXPECT_FALSE(test, mapping_tagged(inode->i_mapping,
 						PAGECACHE_TAG_WRITEBACK));
 	/* The model knows nothing of these folios: left to the clean-up. */
@@ -728,7 +700,7 @@ static void iomap_writepages_goes_on_after_map_error(struct kunit *test)
 	for (i = 10; i < 20; i++)
 		wb_model_ended(model, &model->slots[i]);
 	wb_model_check(model, "failed");
-	KUNIT_ASSERT_EQ(test, 2, wbf_disk_queued(file->disk));
+	KUNIT_ASSERT_EQ(test, 2, wbf_disk_queued(file->io.disk));
 	iie_complete(file, 0, BLK_STS_OK);
 	iie_complete(file, 0, BLK_STS_OK);
 	KUNIT_EXPECT_EQ(test, -EIO,
@@ -760,7 +732,7 @@ static void iomap_writepages_stops_at_map_error(struct kunit *test)
 	wb_model_tag(model, 0, 19);
 	error = filemap_fdatawrite_wbc(model->inode->i_mapping, &wbc);
 	KUNIT_EXPECT_EQ(test, -EIO, error);
-	KUNIT_EXPECT_EQ(test, 0, wbf_disk_queued(file->disk));
+	KUNIT_EXPECT_EQ(test, 0, wbf_disk_queued(file->io.disk));
 	KUNIT_EXPECT_EQ(test, LONG_MAX - 6, wbc.nr_to_write);
 	KUNIT_EXPECT_EQ(test, 6, model->inode->i_mapping->writeback_index);
 
@@ -779,26 +751,6 @@ static void iomap_writepages_stops_at_map_error(struct kunit *test)
 	iie_destroy(file);
 }
 
-/* End the gathered ioends as a file system's worker does. Returns how many. */
-static unsigned int iie_finish_ioends(struct iie_file *file)
-{
-	struct iomap_ioend *ioend;
-	LIST_HEAD(ioends);
-	unsigned int nr = 0;
-
-	list_splice_init(&file->ioends, &ioends);
-	iomap_sort_ioends(&ioends);
-	while ((ioend = list_first_entry_or_null(&ioends, struct iomap_ioend,
-						 io_list))) {
-		list_del_init(&ioend->io_list);
-		iomap_ioend_try_merge(ioend, &ioends);
-		iomap_finish_ioends(ioend,
-				    blk_status_to_errno(ioend->io_bio.bi_status));
-		nr++;
-	}
-	return nr;
-}
-
 /*
  * Three ioends that continue each other are ended as one. None of their folios
  * may end before, and then all do.
@@ -810,17 +762,17 @@ static void iomap_finish_ioends_with_merged_chain(struct kunit *test)
 	struct bio *bio;
 	unsigned int i;
 
-	file->keep_ioends = true;
+	file->io.keep_ioends = true;
 	iie_add_folios(file, 90, 0);
 	for (i = 0; i < 90; i += 30)
 		KUNIT_ASSERT_EQ(test, 0, iie_write(file, i, i + 29));
-	KUNIT_ASSERT_EQ(test, 3, wbf_disk_queued(file->disk));
-	while ((bio = wbf_disk_take(file->disk,
-				    wbf_disk_queued(file->disk) / 2)))
+	KUNIT_ASSERT_EQ(test, 3, wbf_disk_queued(file->io.disk));
+	while ((bio = wbf_disk_take(file->io.disk,
+				    wbf_disk_queued(file->io.disk) / 2)))
 		bio_endio(bio);
 	wb_model_check(model, "gathered");
 
-	KUNIT_EXPECT_EQ(test, 1, iie_finish_ioends(file));
+	KUNIT_EXPECT_EQ(test, 1, wbf_iomap_finish(&file->io));
 	for (i = 0; i < 90; i++)
 		wb_model_ended(model, &model->slots[i]);
 	wb_model_check(model, "finished");
@@ -834,7 +786,7 @@ static void iomap_finish_ioends_with_error_in_chain(struct kunit *test)
 	struct wb_model *model = file->model;
 	unsigned int i;
 
-	file->keep_ioends = true;
+	file->io.keep_ioends = true;
 	iie_add_folios(file, 6, 2);
 	for (i = 0; i < 6; i += 2)
 		KUNIT_ASSERT_EQ(test, 0, iie_write(file, i, i + 1));
@@ -842,7 +794,7 @@ static void iomap_finish_ioends_with_error_in_chain(struct kunit *test)
 		iie_complete_in(file, WBF_TASK, 0,
 				i == 1 ? BLK_STS_NOSPC : BLK_STS_OK);
 
-	KUNIT_EXPECT_EQ(test, 3, iie_finish_ioends(file));
+	KUNIT_EXPECT_EQ(test, 3, wbf_iomap_finish(&file->io));
 	wb_model_check(model, "finished");
 	KUNIT_EXPECT_EQ(test, -ENOSPC,
 			filemap_check_errors(model->inode->i_mapping));
@@ -879,8 +831,8 @@ static void iomap_finish_ioend_on_two_cpus(struct kunit *test)
 		iie_map(file, PAGE_SIZE / 2, (IIE_EXTENTS - i) * (u64)SZ_1M);
 	iie_add_folios(file, IIE_EXTENTS / 2, 0);
 	iie_write_all(file);
-	KUNIT_ASSERT_EQ(test, IIE_EXTENTS, wbf_disk_queued(file->disk));
-	for (i = 0; (bio = wbf_disk_take(file->disk, 0)); i ^= 1) {
+	KUNIT_ASSERT_EQ(test, IIE_EXTENTS, wbf_disk_queued(file->io.disk));
+	for (i = 0; (bio = wbf_disk_take(file->io.disk, 0)); i ^= 1) {
 		iie_note_completed(file, bio);
 		halves[i].bios[halves[i].nr++] = bio;
 	}
@@ -914,9 +866,9 @@ static void iomap_finish_ioend_races_with_eviction(struct kunit *test)
 		file = iie_create(test, 1, 10);
 		iie_add_folios(file, 40, 0);
 		KUNIT_ASSERT_EQ(test, 0, iie_write(file, 0, 39));
-		bio = wbf_disk_take(file->disk, 0);
+		bio = wbf_disk_take(file->io.disk, 0);
 		KUNIT_ASSERT_NOT_NULL(test, bio);
-		KUNIT_ASSERT_EQ(test, 0, wbf_disk_queued(file->disk));
+		KUNIT_ASSERT_EQ(test, 0, wbf_disk_queued(file->io.disk));
 
 		wbf_inode_disown(test, file->model->inode);
 		thread = wbf_thread_start(test, iie_evict, file->model->inode);
@@ -924,7 +876,7 @@ static void iomap_finish_ioend_races_with_eviction(struct kunit *test)
 			KUNIT_EXPECT_TRUE(test, wbf_thread_blocked(thread));
 		bio_endio(bio);
 		KUNIT_ASSERT_TRUE(test, wbf_thread_join(thread));
-		wbf_disk_destroy(test, file->disk);
+		wbf_disk_destroy(test, file->io.disk);
 	}
 }
 
@@ -985,7 +937,7 @@ static void iie_run_seed(struct kunit *test, const struct iie_row *row,
 	}
 	iie_map_at_random(file, row->blkbits);
 	iie_write_all(file);
-	while ((i = wbf_disk_queued(file->disk))) {
+	while ((i = wbf_disk_queued(file->io.disk))) {
 		iie_complete_in(file, WBF_TASK, wb_model_below(model, i),
 				status[wb_model_below(model,
 						      ARRAY_SIZE(status))]);

@@ -16,37 +16,31 @@
 #include <linux/mm.h>
 #include <linux/pagemap.h>
 #include <linux/sched.h>
-#include <linux/sizes.h>
 #include <linux/tracepoint.h>
 #include <linux/writeback.h>
 
-#include "writeback_fixture.h"
+#include "iomap_fixture.h"
 
-#define ILK_DISK_SIZE	SZ_1G
 #define ILK_CHUNK_ORDER	9
 
 /**
  * struct ilk_file - A file that is written to a disk.
+ * @io: The disk.
  * @test: The test.
- * @disk: Keeps the bios.
  * @inode: The file.
  * @type: Type of its only extent.
  * @flags: Flags of that.
  * @end: Page index behind the last folio.
  * @next_limit: Set the limit to this while the first ioend is built.
- * @keep_ioends: Completed bios are gathered on @ioends instead of ended.
- * @ioends: Completed ioends, in the order of completion.
  */
 struct ilk_file {
+	struct wbf_iomap io;
 	struct kunit *test;
-	struct wbf_disk *disk;
 	struct inode *inode;
 	u16 type;
 	u16 flags;
 	pgoff_t end;
 	unsigned int next_limit;
-	bool keep_ioends;
-	struct list_head ioends;
 };
 
 /* The file system below iomap */
@@ -54,54 +48,29 @@ struct ilk_file {
 static int ilk_map_blocks(struct iomap_writepage_ctx *wpc, struct inode *inode,
 		loff_t offset, unsigned int len)
 {
-	struct ilk_file *file = inode->i_private;
+	struct ilk_file *file = container_of(inode->i_private, struct ilk_file,
+					     io);
 
 	if (file->next_limit && wpc->ioend)
 		WRITE_ONCE(iomap_ioend_batch_folios, file->next_limit);
 	wpc->iomap = (struct iomap) {
-		.length	= ILK_DISK_SIZE,
+		.length	= WBF_IOMAP_SIZE,
 		.type	= file->type,
 		.flags	= file->flags,
-		.bdev	= wbf_disk_bdev(file->disk),
+		.bdev	= wbf_disk_bdev(file->io.disk),
 	};
 	return 0;
 }
 
-static void ilk_keep_ioend(struct bio *bio)
-{
-	struct iomap_ioend *ioend = iomap_ioend_from_bio(bio);
-	struct ilk_file *file = ioend->io_inode->i_private;
-
-	list_add_tail(&ioend->io_list, &file->ioends);
-}
-
 static int ilk_prepare_ioend(struct iomap_ioend *ioend, int status)
 {
-	struct ilk_file *file = ioend->io_inode->i_private;
-
-	if (file->keep_ioends)
-		ioend->io_bio.bi_end_io = ilk_keep_ioend;
+	wbf_iomap_prepare(ioend);
 	return status;
 }
 
 static const struct iomap_writeback_ops ilk_writeback_ops = {
 	.map_blocks	= ilk_map_blocks,
 	.prepare_ioend	= ilk_prepare_ioend,
-};
-
-static int ilk_writepages(struct address_space *mapping,
-		struct writeback_control *wbc)
-{
-	struct iomap_writepage_ctx wpc = { };
-
-	return iomap_writepages(mapping, wbc, &wpc, &ilk_writeback_ops);
-}
-
-static const struct address_space_operations ilk_aops = {
-	.writepages		= ilk_writepages,
-	.dirty_folio		= iomap_dirty_folio,
-	.release_folio		= iomap_release_folio,
-	.invalidate_folio	= iomap_invalidate_folio,
 };
 
 /* The file */
@@ -114,11 +83,9 @@ static struct ilk_file *ilk_create(struct kunit *test, u16 type, u16 flags)
 	file->test = test;
 	file->type = type;
 	file->flags = flags;
-	INIT_LIST_HEAD(&file->ioends);
-	file->disk = wbf_disk_create(test, ILK_DISK_SIZE >> SECTOR_SHIFT);
-	file->inode = wbf_inode_create(test, wbf_fs_create(test), &ilk_aops);
-	file->inode->i_private = file;
-	file->inode->i_blkbits = PAGE_SHIFT;
+	file->inode = wbf_inode_create(test, wbf_fs_create(test), NULL);
+	wbf_iomap_init(test, &file->io, file->inode, PAGE_SHIFT,
+		       &ilk_writeback_ops);
 	return file;
 }
 
@@ -169,31 +136,14 @@ static void ilk_write(struct ilk_file *file)
 			filemap_fdatawrite(file->inode->i_mapping));
 }
 
-/* End the gathered ioends as a file system's worker does. Returns how many. */
-static unsigned int ilk_finish_ioends(struct ilk_file *file)
-{
-	struct iomap_ioend *ioend;
-	LIST_HEAD(ioends);
-	unsigned int nr = 0;
-
-	list_splice_init(&file->ioends, &ioends);
-	iomap_sort_ioends(&ioends);
-	while ((ioend = list_first_entry_or_null(&ioends, struct iomap_ioend,
-						 io_list))) {
-		list_del_init(&ioend->io_list);
-		iomap_ioend_try_merge(ioend, &ioends);
-		iomap_finish_ioends(ioend, 0);
-		nr++;
-	}
-	return nr;
-}
-
-static void ilk_complete_all(struct ilk_file *file)
+static void ilk_complete_all(struct ilk_file *file, blk_status_t status)
 {
 	struct bio *bio;
 
-	while ((bio = wbf_disk_take(file->disk, 0)))
+	while ((bio = wbf_disk_take(file->io.disk, 0))) {
+		bio->bi_status = status;
 		bio_endio(bio);
+	}
 }
 
 static void ilk_expect_ended(struct ilk_file *file)
@@ -309,7 +259,7 @@ KUNIT_ARRAY_PARAM_DESC(ilk_split, ilk_splits, desc);
 static unsigned int ilk_check_bio(struct ilk_file *file, unsigned int limit,
 		unsigned int left)
 {
-	struct bio *bio = wbf_disk_take(file->disk, 0);
+	struct bio *bio = wbf_disk_take(file->io.disk, 0);
 	struct folio_iter fi;
 	unsigned int nr = 0;
 
@@ -333,15 +283,15 @@ static void iomap_writepages_splits_at_the_limit(struct kunit *test)
 	ilk_set_limit(test, row->value);
 	if (row->type == IOMAP_MAPPED)
 		limit = min(limit, IOMAP_IOEND_FOLIOS_ATOMIC);
-	file->keep_ioends = row->type == IOMAP_UNWRITTEN;
+	file->io.keep_ioends = row->type == IOMAP_UNWRITTEN;
 	ilk_add_folios(file, row->nr, row->order);
 	ilk_write(file);
-	while (left && wbf_disk_queued(file->disk))
+	while (left && wbf_disk_queued(file->io.disk))
 		left -= ilk_check_bio(file, limit, left);
 	KUNIT_EXPECT_EQ(test, 0, left);
-	KUNIT_EXPECT_EQ(test, 0, wbf_disk_queued(file->disk));
-	KUNIT_EXPECT_EQ(test, file->keep_ioends ? 1 : 0,
-			ilk_finish_ioends(file));
+	KUNIT_EXPECT_EQ(test, 0, wbf_disk_queued(file->io.disk));
+	KUNIT_EXPECT_EQ(test, file->io.keep_ioends ? 1 : 0,
+			wbf_iomap_finish(&file->io));
 	ilk_expect_ended(file);
 }
 
@@ -356,7 +306,7 @@ static void iomap_writepages_takes_a_new_limit(struct kunit *test)
 	file->next_limit = 20;
 	ilk_add_folios(file, left, 0);
 	ilk_write(file);
-	KUNIT_ASSERT_EQ(test, ARRAY_SIZE(want), wbf_disk_queued(file->disk));
+	KUNIT_ASSERT_EQ(test, ARRAY_SIZE(want), wbf_disk_queued(file->io.disk));
 	for (i = 0; i < ARRAY_SIZE(want); i++)
 		left -= ilk_check_bio(file, want[i], left);
 	KUNIT_EXPECT_EQ(test, 0, left);
@@ -464,7 +414,7 @@ static void ilk_finish_watched(struct ilk_file *file, struct ilk_watch *watch)
 	watch->timer.function = ilk_look;
 	hrtimer_start(&watch->timer, ns_to_ktime(ILK_PERIOD),
 		      HRTIMER_MODE_REL_PINNED_HARD);
-	KUNIT_EXPECT_EQ(file->test, 1, ilk_finish_ioends(file));
+	KUNIT_EXPECT_EQ(file->test, 1, wbf_iomap_finish(&file->io));
 	hrtimer_cancel(&watch->timer);
 	destroy_hrtimer_on_stack(&watch->timer);
 	migrate_enable();
@@ -495,11 +445,11 @@ static void iomap_finish_ioends_lets_others_run(struct kunit *test)
 	struct ilk_watch *watch;
 
 	ilk_set_limit(test, row->limit);
-	file->keep_ioends = true;
+	file->io.keep_ioends = true;
 	ilk_add_folios(file, ILK_WATCHED, 0);
 	watch = ilk_watch_create(file);
 	ilk_write(file);
-	ilk_complete_all(file);
+	ilk_complete_all(file, BLK_STS_OK);
 	ilk_finish_watched(file, watch);
 	ilk_expect_ended(file);
 	pr_info("# iomap_limits: %s: longest=%u looks=%u\n", row->desc,
@@ -561,7 +511,7 @@ static void ilk_see_complete(void *data, dev_t dev, u64 ino, loff_t pos,
 	/* Each ioend begins where those before it end. */
 	events->wrong += pos != events->completed[1];
 	/* Without scheduling points, all of it is one stretch. */
-	events->wrong += stretch_ns < busy_ns && !events->file->keep_ioends;
+	events->wrong += stretch_ns < busy_ns && !events->file->io.keep_ioends;
 	events->wrong += !busy_ns || !stretch_ns;
 	events->wait_ns += wait_ns;
 	events->completed[0] += folios;
@@ -691,9 +641,8 @@ static void iomap_tracepoints_report_all_folios(struct kunit *test)
 					   IOMAP_MAPPED, 0);
 	u64 pages = (u64)row->nr << row->order;
 	struct ilk_events *events;
-	struct bio *bio;
 
-	file->keep_ioends = row->task;
+	file->io.keep_ioends = row->task;
 	ilk_add_folios(file, row->nr, row->order);
 	events = ilk_listen(file);
 	ilk_write(file);
@@ -703,11 +652,8 @@ static void iomap_tracepoints_report_all_folios(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pages, events->started[1]);
 	KUNIT_EXPECT_EQ(test, 0, events->ended[0]);
 
-	while ((bio = wbf_disk_take(file->disk, 0))) {
-		bio->bi_status = row->status;
-		bio_endio(bio);
-	}
-	ilk_finish_ioends(file);
+	ilk_complete_all(file, row->status);
+	wbf_iomap_finish(&file->io);
 	ilk_expect_ended(file);
 	KUNIT_EXPECT_EQ(test, row->nr, events->completed[0]);
 	KUNIT_EXPECT_EQ(test, pages << PAGE_SHIFT, events->completed[1]);
