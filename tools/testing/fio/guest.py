@@ -180,3 +180,11 @@ def parse_figures(text, tag):
         found.append({key: int(value) if value.isdigit() else value
                       for key, value in fields.items()})
     return found
+
+
+def one_figure(boot, tag):
+    """The only line of a tag that a guest has printed, as a dictionary."""
+    found = parse_figures(boot.read("script.log"), tag)
+    if len(found) != 1:
+        raise CannotRun(f"{boot.label}: the guest did not report {tag}")
+    return found[0]

@@ -14,24 +14,33 @@ set key at screen 0.99, graph 1
 set multiplot layout 2,1 title "fs.iomap.ioend_batch_folios"
 
 # Column of the row if it is of a layout and kind, else not a number.
-of(layout, kind, n) = strcol(1) eq layout && strcol(2) eq kind ? column(n) : NaN
+of(layout, kind, n) = strcol(1) eq "patched" && strcol(2) eq layout \
+	&& strcol(3) eq kind ? column(n) : NaN
+# The base kernel has one value, the default of the patched one.
+base(layout, kind, n) = strcol(1) eq "base" && strcol(2) eq layout \
+	&& strcol(3) eq kind ? column(n) : NaN
 
 set title "fio, 4 KiB writes, drives with 20 us latency"
 set ylabel "MiB/s"
 set yrange [0:*]
 plot for [l in "contiguous scattered"] for [k in "written unwritten"] \
-	data using 3:(of(l, k, 5)) with linespoints title l.", ".k
+	data using 4:(of(l, k, 6)) with linespoints title l.", ".k, \
+	for [l in "contiguous scattered"] \
+	data using (4096):(base(l, "unwritten", 6)) with points pointsize 2 \
+		title "base, ".l.", unwritten"
 
 set title "longest time that completion keeps the CPU from others"
 set ylabel "instructions"
 set xlabel "folios"
 set logscale y
 set yrange [1000:1e8]
-plot data using 3:(of("contiguous", "written", 10)) with linespoints \
+plot data using 4:(of("contiguous", "written", 11)) with linespoints \
 		title "written, interrupt, memory contiguous", \
-	data using 3:(of("scattered", "written", 10)) with linespoints \
+	data using 4:(of("scattered", "written", 11)) with linespoints \
 		title "written, interrupt, scattered", \
-	data using 3:(of("contiguous", "unwritten", 12)) with linespoints \
+	data using 4:(of("contiguous", "unwritten", 14)) with linespoints \
 		title "unwritten, worker, merged chain", \
+	data using (4096):(base("contiguous", "unwritten", 14)) with points \
+		pointsize 2 title "base, worker, merged chain", \
 	2e6 with lines dashtype 2 title "bound in a worker"
 unset multiplot

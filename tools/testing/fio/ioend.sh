@@ -2,28 +2,31 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Guest script of "make report-ioend": what fs.iomap.ioend_batch_folios buys.  Runs
-# under icount with one vCPU on a kernel with tracepoints.
+# under icount with one vCPU.
 #
-# ioend.sh LAYOUT VALUE...: "contiguous" is memory as it is after boot, in "scattered"
-# memory no page of a file has its neighbour for a neighbour.  For each value, and for
-# extents that are written and that are not, prints
+# ioend.sh LAYOUT VALUE...: LAYOUT "contiguous" is memory as it is after boot, in
+# "scattered" memory no page of a file has its neighbour for a neighbour.  VALUE
+# "fixed" is that of a kernel without the tunable, of which nothing is traced.  KIND of
+# the extents is "written" or "unwritten".  For each kind and value, three times:
 #
-#	ioend: kind=K value=N cost=N mib_s=N ioends=N folios=N max_folios=N
-#	       task_ns=N irq_ns=N irq_folio_ns=N
+#	cost: name=KIND-VALUE ...	of writer, on drives that complete at once
+#	/results/KIND-VALUE-N.json	of fio, on drives that take 20 us
 #
-# on one line: instructions of writeback per GiB, on drives that complete at once;
-# MiB/s of fio, on drives that take 20 us; and from the tracepoints of such a run the
-# number of ioends, the folios in all and in the largest, the longest time without a
+# and of the tracepoints of one more such run, on one line
+#
+#	ioend: kind=KIND value=N ioends=N folios=N max_folios=N task_ns=N irq_ns=N
+#	       irq_folio_ns=N
+#
+# the number of ioends, the folios in all and in the largest, the longest time without a
 # scheduling point in a task, the longest completion in an interrupt, and the most
-# instructions for a folio of one of at least 64 in an interrupt.  At the end, the same
-# of written extents, 4096 folios and a hold of the i_pages lock for each folio:
+# instructions for a folio of one of at least 64 in an interrupt.  Then the same of written
+# extents, 4096 folios and a hold of the i_pages lock for each folio:
 #
 #	single: ioends=N ...
 
 # shellcheck source=tools/testing/fio/raid.sh
 . /vm/raid.sh
 
-TRACING=/sys/kernel/tracing
 MIB=192
 
 # fresh KIND DIR: an uncached file with extents of a kind
@@ -37,58 +40,51 @@ fresh() {
 	echo 1 > /proc/sys/vm/drop_caches
 }
 
-# cost KIND: writes what writer has to say
-cost() {
-	for _ in 1 2 3; do
-		fresh "$1" /mnt
-		writer -t "$1" -s ${MIB}m -b 4k -r 1 /mnt/f
-	done | awk '{ for (i = 1; i <= NF; i++) { split($i, w, "="); v[w[1]] = w[2] }
-		print int(v["writeback_ns"] * 1073741824 / v["bytes"]) }' |
-		sort -n | sed -n 2p
+cost() { # KIND VALUE
+	fresh "$1" /mnt
+	writer -t "$1-$2" -s ${MIB}m -b 4k -r 1 /mnt/f || die "writer failed"
 }
 
-bandwidth() { # KIND
-	for _ in 1 2 3; do
-		fresh "$1" /latency
-		fio --output-format=json --name=f --filename=/latency/f --rw=write \
-			--bs=4k --size=${MIB}m --ioengine=psync --zero_buffers=1 \
-			--end_fsync=1 --overwrite=1 --fallocate=none > /tmp/fio.json ||
-			die "fio failed"
-		sed -n '/"write" *:/,/"bw"/s/.*"bw" : \([0-9]*\),.*/\1/p' /tmp/fio.json
-	done | sort -n | sed -n 2p | awk '{ printf "%.1f", $1 / 1024 }'
+bandwidth() { # KIND VALUE N
+	fresh "$1" /latency
+	fio --output-format=json --output="/results/$1-$2-$3.json" --name="$1-$2" \
+		--filename=/latency/f --rw=write --bs=4k --size=${MIB}m \
+		--ioengine=psync --zero_buffers=1 --end_fsync=1 --overwrite=1 \
+		--fallocate=none || die "fio failed"
 }
 
 traced() { # KIND
 	fresh "$1" /latency
-	echo > $TRACING/trace
-	echo 1 > $TRACING/events/iomap/iomap_ioend_complete/enable
-	writer -t "$1" -s ${MIB}m -b 4k -r 1 /latency/f > /dev/null
-	echo 0 > $TRACING/events/iomap/iomap_ioend_complete/enable
-	awk '/iomap_ioend_complete:/ {
-		for (i = 1; i < NF; i++) v[$i] = $(i + 1)
-		ioends++
-		folios += v["folios"]
-		if (v["folios"] > most) most = v["folios"]
-		if (v["context"] == "task") {
-			if (v["stretch_ns"] > task) task = v["stretch_ns"]
+	echo > "$tracing/trace"
+	recording 1
+	writer -t "$1" -s ${MIB}m -b 4k -r 1 /latency/f > /dev/null ||
+		die "writer failed"
+	recording 0
+	recorded_ioends > /results/ioends
+	awk '{
+		folios += $3
+		if ($3 > most) most = $3
+		if ($4 == "task") {
+			if ($6 > task) task = $6
 			next
 		}
-		if (v["busy_ns"] > irq) irq = v["busy_ns"]
-		if (v["folios"] >= 64 && v["busy_ns"] / v["folios"] > each)
-			each = v["busy_ns"] / v["folios"]
+		if ($5 > irq) irq = $5
+		if ($3 >= 64 && $5 / $3 > each) each = $5 / $3
 	}
-	/entries-in-buffer/ { split($3, n, "/"); lost = n[1] != n[2] }
 	END {
-		if (lost) exit 1
 		printf "ioends=%d folios=%d max_folios=%d task_ns=%d irq_ns=%d irq_folio_ns=%d\n",
-			ioends, folios, most, task, irq, each
-	}' $TRACING/trace || die "events were lost"
+			NR, folios, most, task, irq, each
+	}' /results/ioends
+}
+
+limit() { # VALUE
+	[ "$1" != fixed ] || return 0
+	echo "$1" > /proc/sys/fs/iomap/ioend_batch_folios || die "$1 is refused"
 }
 
 layout=$1
 shift
-mount -t tracefs tracefs $TRACING || die "cannot mount tracefs"
-echo $((MIB * 128)) > $TRACING/buffer_size_kb
+[ "$1" = fixed ] || trace_ioends $MIB || die "no tracepoint of ioends"
 shift_start
 null_raid 0 0 0
 xfs_realtime 0 /mnt 2m
@@ -98,14 +94,31 @@ quiet_flusher
 [ "$layout" != scattered ] || scatter_memory part 640 || die "cannot scatter the memory"
 for kind in written unwritten; do
 	for value in "$@"; do
-		echo "$value" > /proc/sys/fs/iomap/ioend_batch_folios ||
-			die "$value is refused"
-		echo "ioend: kind=$kind value=$value cost=$(cost $kind)" \
-			"mib_s=$(bandwidth $kind) $(traced $kind)"
+		limit "$value"
+		for _ in 1 2 3; do
+			cost $kind "$value"
+		done
+		[ "$value" != fixed ] || continue
+		figures=$(traced $kind) || exit 1
+		echo "ioend: kind=$kind value=$value $figures"
 	done
 done
 
 # The longest that an interrupt can take: a hold of the i_pages lock for each folio.
-echo 4096 > /proc/sys/fs/iomap/ioend_batch_folios
-echo 1 > /proc/sys/vm/writeback_batch_folios
-echo "single: $(traced written)"
+if [ "$1" != fixed ]; then
+	limit 4096
+	echo 1 > /proc/sys/vm/writeback_batch_folios
+	figures=$(traced written) || exit 1
+	echo "single: $figures"
+	echo 31 > /proc/sys/vm/writeback_batch_folios
+fi
+
+# Last, as fio leaves memory more scattered than it was.
+for kind in written unwritten; do
+	for value in "$@"; do
+		limit "$value"
+		for round in 1 2 3; do
+			bandwidth $kind "$value" $round
+		done
+	done
+done

@@ -85,6 +85,36 @@ scatter_memory() {
 		rm "/scatter-$1/free"
 }
 
+# trace_ioends MIB: prepare to record the ioends of so much, one for each folio at
+# worst.  Fails on kernels without the event.
+trace_ioends() {
+	tracing=/sys/kernel/tracing
+	[ -d $tracing ] || return 1
+	mount -t tracefs tracefs $tracing || die "cannot mount tracefs"
+	[ -d $tracing/events/iomap/iomap_ioend_complete ] || return 1
+	echo $(($1 * 128)) > $tracing/buffer_size_kb
+	echo mono > $tracing/trace_clock
+}
+
+# recording 0|1: whether completions are recorded
+recording() {
+	echo "$1" > $tracing/events/iomap/iomap_ioend_complete/enable ||
+		die "no tracepoint of ioends"
+}
+
+# recorded_ioends: a line for each completion, in their order, of position in bytes,
+# bytes, folios, context, busy_ns and stretch_ns.  Words of the event are names, each
+# followed by its value.
+recorded_ioends() {
+	awk '/entries-in-buffer/ { split($3, n, "/"); if (n[1] != n[2]) exit 1 }
+		/iomap_ioend_complete:/ {
+			for (i = 1; i < NF; i++) v[$i] = $(i + 1)
+			print v["pos"], v["bytes"], v["folios"], v["context"],
+				v["busy_ns"], v["stretch_ns"]
+		}' $tracing/trace > /tmp/ioends || die "events were lost"
+	cat /tmp/ioends
+}
+
 # Nothing is written back unless somebody asks for it: no dirty limit is ever
 # reached and the periodic flusher is off.
 quiet_flusher() {

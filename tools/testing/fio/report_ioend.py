@@ -12,79 +12,99 @@ import argparse
 import csv
 import os
 import shutil
+import statistics
 import subprocess
 import sys
 
 sys.dont_write_bytecode = True      # the source tree stays clean
 
+import bench                        # noqa: E402
+import cost                         # noqa: E402
 import guest                        # noqa: E402
 
 LAYOUTS = ("contiguous", "scattered")
 VALUES = (1, 64, 512, 4096, 32768, 524288)
+KINDS = ("written", "unwritten")
+# The only value of a kernel without the tunable, 4096; no guest of it is traced.
+FIXED = "fixed"
 # The chain of 512 Ki folios is for "make guest".
 CHAIN_MIB = {1: 128}
 CHAIN_MIB_DEFAULT = 1024
-RAM_DISKS = "brd.rd_nr=3 brd.rd_size=327680"
 SECONDS = 420                       # on a quiet 2-core machine
 
-FIELDS = ("layout", "kind", "value", "cost", "mib_s", "ioends", "folios",
+FIELDS = ("kernel", "layout", "kind", "value", "cost", "mib_s", "ioends", "folios",
           "max_folios", "task_ns", "irq_ns", "irq_folio_ns", "chain_task_ns",
           "chain_waited_ns")
 
 
-def icount_boot(label, kernel, script, out, args, mem):
-    """A guest with all programs, whose time is instructions."""
-    return guest.Boot(label, kernel, script, out, [str(arg) for arg in args],
-                      guest.icount_options(mem, 0, RAM_DISKS, ["raid.sh"])
-                      + ["--userland", "full"], 900)
-
-
-def boots(kernel, out):
-    """All guests, the long ones first."""
-    found = [icount_boot(layout, kernel, "ioend.sh",
-                         os.path.join(out, layout), [layout, *VALUES], 3072)
+def boots(label, kernel, values, out):
+    """The guests of one kernel, the long ones first; they are named LABEL-LAYOUT
+    and LABEL-chain-VALUE."""
+    found = [guest.Boot(f"{label}-{layout}", kernel, "ioend.sh",
+                        os.path.join(out, f"{label}-{layout}"),
+                        [layout, *map(str, values)],
+                        guest.icount_options(3072, 0, cost.RAM_DISKS,
+                                             ["raid.sh"])
+                        + ["--userland", "full"], 900)
              for layout in LAYOUTS]
-    for value in VALUES:
-        mib = CHAIN_MIB.get(value, CHAIN_MIB_DEFAULT)
-        found.append(icount_boot(f"chain-{value}", kernel, "holdoff.sh",
-                                 os.path.join(out, f"chain-{value}"),
-                                 [mib, value], 3072))
+    for value in values:
+        name = f"{label}-chain-{value}"
+        words = [str(CHAIN_MIB.get(value, CHAIN_MIB_DEFAULT))]
+        if value != FIXED:
+            words.append(str(value))
+        found.append(cost.holdoff_boot(name, kernel, os.path.join(out, name), 0,
+                                       words, 3072))
     return found
 
 
-def collect(done):
-    """Rows of the table from guests that have ended."""
-    by_label = {boot.label: boot.read("script.log") for boot in done}
-    chains = {}
-    for value in VALUES:
-        text = by_label[f"chain-{value}"]
-        found = (guest.parse_figures(text, "chain")
-                 + guest.parse_figures(text, "holdoff"))
-        if len(found) != 2:
-            raise guest.CannotRun(f"chain-{value}: no figures came back")
-        chains[value] = (found[0]["stretch_ns"], found[1]["longest_ns"])
+def mib_per_s(boot, name):
+    """What fio says of one kind and value: the median of its runs."""
+    found = [bench.fio_mib_per_s(boot.read(f"results/{name}-{number}.json"),
+                                 boot.out)[name] for number in (1, 2, 3)]
+    return round(statistics.median(found), 1)
+
+
+def collect(done, label, values):
+    """Rows of the table from the guests of one kernel."""
+    by_label = {boot.label: boot for boot in done}
     table = []
     for layout in LAYOUTS:
-        for row in guest.parse_figures(by_label[layout], "ioend"):
-            chain = (chains[row["value"]] if row["kind"] == "unwritten"
-                     else ("", ""))
-            table.append({"layout": layout, **row, "chain_task_ns": chain[0],
-                          "chain_waited_ns": chain[1]})
-    if len(table) != len(LAYOUTS) * len(VALUES) * 2:
-        raise guest.CannotRun("a guest did not measure every value")
+        boot = by_label[f"{label}-{layout}"]
+        costs = cost.figures(boot.read("script.log"))
+        traces = {(row["kind"], row["value"]): row for row in
+                  guest.parse_figures(boot.read("script.log"), "ioend")}
+        for kind in KINDS:
+            for value in values:
+                name = f"{kind}-{value}"
+                row = dict.fromkeys(FIELDS, "")
+                row.update(kernel=label, layout=layout, kind=kind, value=value,
+                           cost=int(costs[name, "4k", "writeback"][0]),
+                           mib_s=mib_per_s(boot, name))
+                chain = by_label[f"{label}-chain-{value}"]
+                if kind == "unwritten":
+                    row["chain_waited_ns"] = guest.one_figure(
+                        chain, "holdoff")["longest_ns"]
+                if value != FIXED:
+                    row.update(traces[kind, value])
+                    if kind == "unwritten":
+                        row["chain_task_ns"] = guest.one_figure(
+                            chain, "chain")["stretch_ns"]
+                table.append(row)
     return table
 
 
 def text_table(table):
     """The table for people."""
-    lines = ["layout      kind       value   Ginstr/GiB  MiB/s  ioends  mean folios"
-             "  longest: task  interrupt  chain"]
+    lines = ["kernel   layout      kind       value   Ginstr/GiB  MiB/s  ioends"
+             "  mean folios  longest: task  interrupt  another task waited"]
     for row in table:
-        lines.append(f"{row['layout']:11} {row['kind']:9} {row['value']:7}"
-                     f"  {row['cost'] / 1e9:9.4f} {float(row['mib_s']):7.1f}"
-                     f" {row['ioends']:7} {row['folios'] / row['ioends']:12.0f}"
-                     f" {row['task_ns']:14} {row['irq_ns']:10}"
-                     f" {row['chain_task_ns'] or '-':>7}")
+        mean = row["ioends"] and round(row["folios"] / row["ioends"])
+        lines.append(f"{row['kernel']:8} {row['layout']:11} {row['kind']:9}"
+                     f" {row['value']:>7}"
+                     f"  {row['cost'] / 1e9:9.4f} {row['mib_s']:7.1f}"
+                     f" {row['ioends'] or '-':>7} {mean or '-':>12}"
+                     f" {row['task_ns'] or '-':>14} {row['irq_ns'] or '-':>10}"
+                     f" {row['chain_waited_ns'] or '-':>20}")
     return "\n".join(lines)
 
 
@@ -101,19 +121,21 @@ def draw(out, csv_path, png_path):
 
 def work(args):
     """Measure, write, draw; the exit status."""
-    guest.check_kernel(args.kernel)
+    guest.check_kernel(args.base)
+    guest.check_kernel(args.patched)
     guest.build_writer()
     if not shutil.which("gnuplot"):
         raise guest.CannotRun("gnuplot is missing: install gnuplot-nox")
     out = os.path.join(args.out, "report-ioend")
     os.makedirs(out, exist_ok=True)
-    todo = boots(args.kernel, out)
+    todo = (boots("patched", args.patched, VALUES, out)
+            + boots("base", args.base, [FIXED], out))
     print(f"report-ioend: {len(todo)} guests, about {SECONDS} s", flush=True)
     done = []
     for boot in guest.run_all(todo):
         done.append(boot)
         print(f"  {len(done)}/{len(todo)} {boot.label}", flush=True)
-    table = collect(done)
+    table = collect(done, "base", [FIXED]) + collect(done, "patched", VALUES)
     csv_path = os.path.join(args.out, "report-ioend.csv")
     with open(csv_path, "w", encoding="utf-8", newline="") as target:
         writer = csv.DictWriter(target, FIELDS)
@@ -127,8 +149,9 @@ def work(args):
 
 def main(argv):
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kernel", metavar="BZIMAGE", default=os.path.join(
-        guest.BUILD, "trace", "arch/x86/boot/bzImage"))
+    for label, tree in (("base", "trace-0"), ("patched", "trace")):
+        parser.add_argument(f"--{label}", metavar="BZIMAGE", default=os.path.join(
+            guest.BUILD, tree, "arch/x86/boot/bzImage"))
     parser.add_argument("--out", metavar="DIR",
                         default=os.path.join(guest.BUILD, "results"))
     args = parser.parse_args(argv)
