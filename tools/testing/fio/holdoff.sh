@@ -42,6 +42,7 @@ report_chain() {
 	recorded_ioends > /results/ioends
 	awk '{
 		folios += $3
+		if ($3 > most) most = $3
 		busy += $5
 		if ($6 > stretch) stretch = $6
 		if ($1 != sprintf("0x%x", next_pos)) jumped = 1
@@ -49,8 +50,8 @@ report_chain() {
 		next_pos += $2
 	}
 	END {
-		printf "chain: ioends=%d folios=%d in_order=%d busy_ns=%d stretch_ns=%d\n",
-			NR, folios, in_order, busy, stretch
+		printf "chain: ioends=%d folios=%d max_folios=%d in_order=%d busy_ns=%d stretch_ns=%d\n",
+			NR, folios, most, in_order, busy, stretch
 	}' /results/ioends
 }
 
@@ -66,6 +67,7 @@ echo 0 > /sys/kernel/debug/sched/fair_server/cpu0/runtime ||
 shift_start
 null_raid 0 2 "$LATENCY" 16384 hw_queue_depth=10240 max_sectors=2560
 xfs_realtime 0 /mnt 2m
+largest_stream_folio 0 || die "streams cannot be switched off"
 quiet_flusher
 no_periodic_writeback
 xfs_io -f -c "falloc 0 ${MIB}m" /mnt/chain || die "cannot preallocate"
@@ -84,7 +86,7 @@ usleep 3600000
 	die "not all of the file is under writeback at once"
 cyclictest -q -N -m -p 90 -i 200 -D 5 > /results/cyclictest.log 2>&1 &
 usleep 100000
-occupy 240
+occupy 240 || die "cannot keep the CPU from other tasks"
 wait "$sync" || die "fdatasync failed"
 wait
 longest=$(sed -n 's/.* Max: *\([0-9]*\)$/\1/p' /results/cyclictest.log)

@@ -37,7 +37,7 @@ fresh() {
 	unwritten) xfs_io -f -c "falloc 0 ${MIB}m" "$2/f" ;;
 	esac || die "cannot make a file"
 	sync
-	echo 1 > /proc/sys/vm/drop_caches
+	echo 1 > /proc/sys/vm/drop_caches || die "cannot drop the page cache"
 }
 
 cost() { # KIND VALUE
@@ -74,7 +74,10 @@ traced() { # KIND
 	END {
 		printf "ioends=%d folios=%d max_folios=%d task_ns=%d irq_ns=%d irq_folio_ns=%d\n",
 			NR, folios, most, task, irq, each
-	}' /results/ioends
+	}' /results/ioends > /results/figures
+	grep -q " folios=$((MIB * 256)) " /results/figures ||
+		die "not all folios were recorded"
+	cat /results/figures
 }
 
 limit() { # VALUE
@@ -90,6 +93,7 @@ null_raid 0 0 0
 xfs_realtime 0 /mnt 2m
 null_raid 1 2 20000
 xfs_realtime 1 /latency 2m
+largest_stream_folio 0 || die "streams cannot be switched off"
 quiet_flusher
 [ "$layout" != scattered ] || scatter_memory part 640 || die "cannot scatter the memory"
 for kind in written unwritten; do
@@ -107,10 +111,10 @@ done
 # The longest that an interrupt can take: a hold of the i_pages lock for each folio.
 if [ "$1" != fixed ]; then
 	limit 4096
-	echo 1 > /proc/sys/vm/writeback_batch_folios
+	echo 1 > /proc/sys/vm/writeback_batch_folios || die "cannot set the batch"
 	figures=$(traced written) || exit 1
 	echo "single: $figures"
-	echo 31 > /proc/sys/vm/writeback_batch_folios
+	echo 31 > /proc/sys/vm/writeback_batch_folios || die "cannot set the batch"
 fi
 
 # Last, as fio leaves memory more scattered than it was.

@@ -92,13 +92,13 @@ trace_ioends() {
 	[ -d $tracing ] || return 1
 	mount -t tracefs tracefs $tracing || die "cannot mount tracefs"
 	[ -d $tracing/events/iomap/iomap_ioend_complete ] || return 1
-	echo $(($1 * 128)) > $tracing/buffer_size_kb
-	echo mono > $tracing/trace_clock
+	echo $(($1 * 128)) > $tracing/buffer_size_kb || die "no memory for a trace"
+	echo mono > $tracing/trace_clock || die "no such clock"
 }
 
 # recording 0|1: whether completions are recorded
 recording() {
-	echo "$1" > $tracing/events/iomap/iomap_ioend_complete/enable ||
+	echo "$1" > "$tracing/events/iomap/iomap_ioend_complete/enable" ||
 		die "no tracepoint of ioends"
 }
 
@@ -111,8 +111,19 @@ recorded_ioends() {
 			for (i = 1; i < NF; i++) v[$i] = $(i + 1)
 			print v["pos"], v["bytes"], v["folios"], v["context"],
 				v["busy_ns"], v["stretch_ns"]
-		}' $tracing/trace > /tmp/ioends || die "events were lost"
+		}' "$tracing/trace" > /tmp/ioends || die "events were lost"
 	cat /tmp/ioends
+}
+
+# largest_stream_folio [BYTES]: set or print it; 0 to have a folio for each page that is
+# written, where a guest is about these.  Kernels without streams have nothing else.
+largest_stream_folio() {
+	[ -e /proc/sys/fs/iomap ] || return 0
+	if [ $# = 0 ]; then
+		cat /proc/sys/fs/iomap/stream_folio_max_bytes
+	else
+		echo "$1" > /proc/sys/fs/iomap/stream_folio_max_bytes
+	fi
 }
 
 # Nothing is written back unless somebody asks for it: no dirty limit is ever

@@ -123,6 +123,7 @@ def work(args):
     """Measure, write, draw; the exit status."""
     guest.check_kernel(args.base)
     guest.check_kernel(args.patched)
+    guest.check_same_config(args.base, args.patched)
     guest.build_writer()
     if not shutil.which("gnuplot"):
         raise guest.CannotRun("gnuplot is missing: install gnuplot-nox")

@@ -28,8 +28,11 @@ cat /results/holdoff.log
 folios=$((mib * 256))
 [ "$(figure chain folios)" = $folios ] || fail "not all folios were completed"
 [ "$(figure chain in_order)" = $folios ] || fail "the ioends were not one chain"
+most=$(figure chain max_folios)
 case $value in
-1) [ "$(figure chain ioends)" = $folios ] || fail "a folio shares an ioend" ;;
+1) [ "$most" = 1 ] || fail "folios share an ioend" ;;
+524288) [ "$most" -gt 8192 ] || fail "no ioend has more than $most folios" ;;
+*) [ "$most" = "$value" ] || fail "the largest ioend has $most folios" ;;
 esac
 [ "$(figure chain stretch_ns)" -lt $LIMIT ] ||
 	fail "$(figure chain stretch_ns) instructions without a scheduling point"

@@ -15,6 +15,9 @@
 #define IOMAP_IOEND_FOLIOS_MAX		4096U
 #define IOMAP_STRETCH_FOLIOS		(9 * 4096U)
 
+/* For the suites: nothing that is tried here makes a difference. */
+#define IOMAP_IOEND_FOLIOS_FIXED
+
 /* Nothing reads it here. */
 static unsigned int iomap_ioend_batch_folios __maybe_unused = 4096;
 
