@@ -4,22 +4,37 @@
  */
 #include <linux/ctype.h>
 #include <linux/init.h>
+#include <linux/mm.h>
 #include <linux/iomap_ioend.h>
 #include <linux/string.h>
 #include <linux/sysctl.h>
+#include "sysctl.h"
 
 static const unsigned int iomap_ioend_folios_max = IOMAP_IOEND_FOLIOS_MAX;
 
-/*
+/**
+ * iomap_douintvec_minmax - proc_douintvec_minmax() that takes no more than a number.
+ * @table: The tunable.
+ * @write: True if a value is written.
+ * @buffer: Text.
+ * @lenp: Its length in bytes.
+ * @ppos: Position in the file.
+ *
  * proc_douintvec_minmax() takes the number that a text begins with.  A slip should
  * not become a setting: refuse what more there is.
+ *
+ * Context: Process context.
+ * Return: 0, or -EINVAL, which leaves the old value.
  */
-static int iomap_douintvec_minmax(const struct ctl_table *table, int write,
+int iomap_douintvec_minmax(const struct ctl_table *table, int write,
 		void *buffer, size_t *lenp, loff_t *ppos)
 {
 	const char *p = buffer, *end = p + *lenp;
 
 	if (write) {
+		/* The number has to be within what is looked at. */
+		if (*lenp >= PAGE_SIZE)
+			return -EINVAL;
 		p = skip_spaces(p);
 		while (p < end && !isspace(*p))
 			p++;

@@ -36,8 +36,8 @@
 #define IOMAP_IOEND_FOLIOS_ATOMIC	2048U
 
 /*
- * As many pages as fill an ioend to the size at which another is begun, so that a
- * larger value would not make a difference: 2 GiB, half of what a bio can count.
+ * 2 GiB of pages, half of what a bio can count: another ioend is begun there when
+ * folios of one block are written, of which there can be the most in an ioend.
  */
 #define IOMAP_IOEND_FOLIOS_MAX		(1U << (31 - PAGE_SHIFT))
 
