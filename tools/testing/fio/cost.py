@@ -23,12 +23,14 @@ import rows                         # noqa: E402
 DEVICE = "raid0-null_blk"
 GIB = 1 << 30
 HEADLINE = ("4k", "64k", "1m")
+# With large folios for streams of small writes; the rows above are without.
+STREAM = tuple(f"stream-{bs}" for bs in HEADLINE + ("4000", "512"))
 # Reported, not gated: write sizes that leave pages partly written.
 EXTRA = ("4000", "512")
-ALL = HEADLINE + EXTRA + gates.GUARDS
+ALL = HEADLINE + EXTRA + STREAM + gates.GUARDS
 REPEATS = 2
 # How long a run takes on a quiet 2-core machine, for the announcement.
-SECONDS_PER_REPEAT = 75
+SECONDS_PER_REPEAT = 130
 
 # Micro-benchmark: a folio that ends alone, in a file with and without others
 # under writeback, and as a batch of one; "all" is clear dirty, start and end.
@@ -137,9 +139,25 @@ def cost_rows(base, patched):
             if key in base[0]:
                 found.append(cost_row(phase, bs, base, patched,
                                       gates.COST.get((phase, bs)), key))
+    found += stream_rows(base, patched)
     for name in gates.GUARDS:
         found += guard_rows(name, base, patched)
     return found
+
+
+def stream_rows(base, patched):
+    """What streams of small writes gain, and how near they come to large ones."""
+    for (bs, phase), gate in gates.STREAM.items():
+        if ("stream", bs, phase) in base[0]:
+            yield cost_row(f"stream {phase}", bs, base, patched, gate,
+                           ("stream", bs, phase))
+    small, large = ("stream", "4k", "writeback"), ("stream", "1m", "writeback")
+    if small in patched[0] and large in patched[0]:
+        yield rows.exact_row("stream writeback", "4k", DEVICE, rows.PER_GIB,
+                             [each[large][0] for each in patched],
+                             [each[small][0] for each in patched],
+                             gates.STREAM_WRITEBACK,
+                             note="1m and 4k, both patched")
 
 
 def bench_rows(base, patched):
@@ -186,7 +204,8 @@ def measure_cost(kernels, repeats, out, wanted):
     found = {label: [figures(each.read("script.log")) for each in each_kernel]
              for label, each_kernel in boots.items()}
     keys = [(name, "4k", "both") if name in gates.GUARDS
-            else ("write", name, "both") for name in wanted]
+            else ("stream", name.removeprefix("stream-"), "both")
+            if name in STREAM else ("write", name, "both") for name in wanted]
     for label, repeats_of in found.items():
         for each in repeats_of:
             check_complete(each, keys, label)

@@ -16,6 +16,20 @@ headline() {
 	writer -t write -b "$1" -s "$2" -r "$3" /mnt/large
 }
 
+# single_folios COMMAND...: with streams off, for the rows that show what batches save
+single_folios() {
+	largest_stream_folio 0 && "$@" && largest_stream_folio "$default_folio"
+}
+
+# stream BS SIZE ROUNDS: as headline, with what a stream of small writes gets
+stream() {
+	writer -t stream -b "$1" -s "$2" -r "$3" /mnt/large
+}
+
+random() { # random|random-cached [OPTION]
+	writer -t "$1" -b 4k -s 256m -r 3 -R ${2:+"$2"} /mnt/large
+}
+
 # What the 4 KiB rows would be if no page had a free neighbour.
 scattered_memory() {
 	scatter_memory rest 320 &&
@@ -29,7 +43,7 @@ small_files() {
 }
 
 fsync_each() {
-	writer -t fsync -s 16m -b 4k -y -r 3 /mnt/large
+	writer -t fsync -s 16m -b 4k -y -r 9 /mnt/large
 }
 
 third_page() {
@@ -77,11 +91,18 @@ raw_device() {
 
 measure() {
 	case $1 in
-	4k) headline 4k 384m 3 ;;
-	64k) headline 64k 512m 3 ;;
-	1m) headline 1m 512m 5 ;;
-	4000) headline 4000 128m 3 ;;
-	512) headline 512 64m 1 ;;
+	4k) single_folios headline 4k 384m 3 ;;
+	64k) single_folios headline 64k 512m 3 ;;
+	1m) single_folios headline 1m 512m 5 ;;
+	4000) single_folios headline 4000 128m 3 ;;
+	512) single_folios headline 512 64m 1 ;;
+	stream-4k) stream 4k 512m 5 ;;
+	stream-64k) stream 64k 512m 5 ;;
+	stream-1m) stream 1m 512m 5 ;;
+	stream-4000) stream 4000 128m 3 ;;
+	stream-512) stream 512 64m 2 ;;
+	random) random random ;;
+	random-cached) random random-cached -c ;;
 	small-files) small_files ;;
 	fsync) fsync_each ;;
 	third-page) third_page ;;
@@ -89,7 +110,7 @@ measure() {
 	fragmented) fragmented ;;
 	ext4) ext4 ;;
 	raw-device) raw_device ;;
-	scattered-memory) scattered_memory ;;
+	scattered-memory) single_folios scattered_memory ;;
 	*) die "no such row: $1" ;;
 	esac
 }
@@ -98,6 +119,7 @@ shift_start
 null_raid 0 0 0
 xfs_realtime 0 /mnt 2m
 quiet_flusher
+default_folio=$(largest_stream_folio)
 writer -s 512m -L 1m /mnt/large || die "cannot lay the file out"
 if [ "$1" = 4k ]; then
 	measure 4k || die "row 4k failed"

@@ -48,10 +48,24 @@ COST = {
     ("writeback", "1m"): Gate(1.0, base=0.051 * GIGA),
 }
 
+# (bs, phase): streams of small writes, both phases or the write() calls alone.
+STREAM = {
+    ("4k", "write"): Gate(1 / 1.45),
+    ("4k", "both"): Gate(1 / 2.0),
+    ("64k", "both"): Gate(1 / 1.35),
+    ("1m", "both"): Gate(NOT_ABOVE),
+    ("4000", "both"): Gate(1 / 1.6),
+    ("512", "write"): Gate(NOT_ABOVE),
+    ("512", "both"): Gate(1.0),
+}
+# Writeback of a stream of 4 KiB writes, against one of 1 MiB on the same kernel.
+STREAM_WRITEBACK = Gate(1.15)
+
 # Every guard row, so that nothing is tuned to the headline.
 GUARD = Gate(NOT_ABOVE)
 GUARDS = ("small-files", "fsync", "third-page", "two-memcgs",
-          "fragmented", "ext4", "raw-device", "scattered-memory")
+          "fragmented", "ext4", "raw-device", "random", "random-cached",
+          "scattered-memory")
 
 # Micro-benchmark of the KUnit suite: the price of ending a single folio.
 SINGLE_FOLIO = Gate(max_ratio=1.02)

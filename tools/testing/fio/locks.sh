@@ -27,6 +27,7 @@ report() {
 shift_start
 null_raid 0 0 0
 xfs_realtime 0 /mnt 2m
+largest_stream_folio 0 || die "streams cannot be switched off"
 quiet_flusher
 writer -s ${MIB}m -L 1m /mnt/large || die "cannot lay the file out"
 echo 1 > /proc/sys/vm/drop_caches

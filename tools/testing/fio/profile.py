@@ -22,8 +22,9 @@ import cost                         # noqa: E402
 import guest                        # noqa: E402
 
 PAGE = 4096
-# Counting stops at the function that the callers of do_writepages() call next.
-ON, OFF = "do_writepages", "wbc_detach_inode"
+# Where counting starts, and the function that is called next after its return.
+PHASES = {"writeback": ("do_writepages", "wbc_detach_inode"),
+          "write": ("xfs_file_write_iter", "syscall_exit_to_user_mode")}
 
 
 def build_plugin(out):
@@ -45,19 +46,20 @@ def symbols(tree):
                   if kind in "tTwW")
 
 
-def wrapper(out, plugin, functions, counts):
+def wrapper(out, plugin, functions, counts, phase):
     """A program that is QEMU with the plugin."""
     address = {name: at for at, name in functions}
+    on, off = (address[name] for name in PHASES[phase])
     path = os.path.join(out, "qemu.sh")
     with open(path, "w", encoding="ascii") as script:
         script.write(f'#!/bin/sh\nexec qemu-system-x86_64 "$@" -plugin '
-                     f"'{plugin},on={address[ON]:x},off={address[OFF]:x},"
+                     f"'{plugin},on={on:x},off={off:x},"
                      f"out={counts}'\n")
     os.chmod(path, 0o755)
     return path
 
 
-def count(name, row, plugin, out):
+def count(name, row, phase, plugin, out):
     """Instructions per page of each function: {function: instructions}."""
     tree = os.path.join(guest.BUILD, name)
     kernel = os.path.join(tree, "arch/x86/boot/bzImage")
@@ -67,8 +69,8 @@ def count(name, row, plugin, out):
     functions = symbols(tree)
     counts = os.path.join(out, "counts.txt")
     boot = cost.boot(name, kernel, os.path.join(out, "guest"), 0, [row])
-    env = dict(os.environ, VM_QEMU=wrapper(out, plugin, functions, counts))
-    print(f"profile: {row} on {name}", flush=True)
+    env = dict(os.environ, VM_QEMU=wrapper(out, plugin, functions, counts, phase))
+    print(f"profile: {phase}, {row} on {name}", flush=True)
     if subprocess.run(boot.command(), env=env, check=False).returncode:
         raise guest.CannotRun(f"{name}: the guest failed, see {boot.out}")
     written = sum(line["bytes"] for line in guest.parse_figures(
@@ -99,7 +101,7 @@ def work(args):
     os.makedirs(out, exist_ok=True)
     guest.build_writer()
     plugin = build_plugin(out)
-    found = [count(name, args.row, plugin, out) for name in ("base", "patched")]
+    found = [count(name, args.row, args.phase, plugin, out) for name in ("base", "patched")]
     print("\n".join(table(*found, args.top)))
     return 0
 
@@ -107,6 +109,8 @@ def work(args):
 def main(argv):
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--row", default="4k", choices=cost.ALL)
+    parser.add_argument("--phase", default="writeback", choices=PHASES,
+                        help="write() itself, or writeback of what was written")
     parser.add_argument("--top", type=int, default=40)
     args = parser.parse_args(argv)
     return guest.main("profile", lambda: work(args))

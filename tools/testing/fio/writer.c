@@ -42,6 +42,8 @@ struct job {
 	unsigned int stride;	/* write every stride-th chunk only */
 	unsigned int rounds;
 	bool fsync_each;
+	bool random;		/* each chunk once, in random order */
+	bool cached;		/* read the file before it is written */
 	char *groups[MAX_GROUPS];
 	unsigned int nr_groups;
 	uint64_t layout;	/* bytes of one direct write, 0: measure */
@@ -180,6 +182,37 @@ static uint64_t overwrite(const struct job *job, int fd, const char *path,
 	return bytes;
 }
 
+/*
+ * A permutation of the numbers below a power of two: each step can be undone.
+ */
+static uint64_t shuffled(uint64_t i, unsigned int bits)
+{
+	const uint64_t mask = (1ULL << bits) - 1;
+	unsigned int round;
+
+	for (round = 0; round < 3; round++) {
+		i = i * 0x9e3779b97f4a7c15ULL & mask;
+		i ^= i >> (bits / 2 + 1);
+	}
+	return i;
+}
+
+/* Half of the chunks, so that memory held beyond them shows. */
+static uint64_t overwrite_random(const struct job *job, int fd)
+{
+	uint64_t chunks = job->size / job->chunk;
+	unsigned int bits = 63 - __builtin_clzll(chunks);
+	uint64_t bytes = 0;
+	uint64_t i;
+
+	for (i = 0; i < 1ULL << bits >> 1; i++) {
+		write_at(fd, job->path, job->chunk,
+			 shuffled(i, bits) * job->chunk);
+		bytes += job->chunk;
+	}
+	return bytes;
+}
+
 static uint64_t overwrite_files(const struct job *job)
 {
 	uint64_t bytes = 0;
@@ -217,6 +250,8 @@ static uint64_t write_phase(const struct job *job, int fd)
 		return overwrite_files(job);
 	if (job->nr_groups)
 		return overwrite_groups(job, fd);
+	if (job->random)
+		return overwrite_random(job, fd);
 	return overwrite(job, fd, job->path, 0, job->stride);
 }
 
@@ -231,6 +266,19 @@ static void writeback_phase(const struct job *job, int fd)
 		die_io("cannot sync", job->path);
 }
 
+static void read_file(const struct job *job)
+{
+	int fd = open_file(job->path, O_RDONLY);
+	static char text[MAX_CHUNK];
+	ssize_t len;
+
+	while ((len = read(fd, text, sizeof(text))) > 0)
+		;
+	if (len < 0)
+		die_io("cannot read", job->path);
+	close(fd);
+}
+
 static struct result measure(const struct job *job)
 {
 	int fd = open_file(file_name(job, 0), O_WRONLY);
@@ -238,6 +286,8 @@ static struct result measure(const struct job *job)
 	struct result res;
 
 	drop_page_cache();
+	if (job->cached)
+		read_file(job);
 	start = now_ns();
 	res.bytes = write_phase(job, fd);
 	middle = now_ns();
@@ -307,6 +357,12 @@ static void parse_option(struct job *job, int opt)
 	case 'y':
 		job->fsync_each = true;
 		break;
+	case 'R':
+		job->random = true;
+		break;
+	case 'c':
+		job->cached = true;
+		break;
 	case 'L':
 		job->layout = parse_bytes(optarg);
 		break;
@@ -326,8 +382,10 @@ static void check_job(const struct job *job)
 		die(EXIT_USAGE, "the file is smaller than one write");
 	if (job->layout && job->size % job->layout)
 		die(EXIT_USAGE, "the size is no multiple of the layout chunk");
-	if (job->files && job->nr_groups)
-		die(EXIT_USAGE, "-g takes a single file");
+	if (job->files && (job->nr_groups || job->random || job->cached))
+		die(EXIT_USAGE, "-g, -R and -c take a single file");
+	if (job->random && job->size < 2 * job->chunk)
+		die(EXIT_USAGE, "-R takes a file of two writes or more");
 }
 
 int main(int argc, char **argv)
@@ -339,7 +397,7 @@ int main(int argc, char **argv)
 	unsigned int i;
 	int opt;
 
-	while ((opt = getopt(argc, argv, "b:s:n:p:r:g:t:yL:F")) != -1)
+	while ((opt = getopt(argc, argv, "b:s:n:p:r:g:t:yRcL:F")) != -1)
 		parse_option(&job, opt);
 	if (optind + 1 != argc)
 		die(EXIT_USAGE, "give exactly one path");

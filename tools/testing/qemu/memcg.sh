@@ -76,6 +76,13 @@ sync_often() {
 	done
 }
 
+# A folio belongs to who was the first to write to it.  Two that take turns in one file
+# look like one stream, whose folios would span what both write.
+if [ -e /proc/sys/fs/iomap/stream_folio_max_bytes ]; then
+	echo 0 > /proc/sys/fs/iomap/stream_folio_max_bytes ||
+		fail "streams cannot be switched off"
+fi
+
 # Write with syncfs running beside, then everything must be back at zero.
 alternate() { # RUN_A RUN_B
 	size=$((32 * MIB))

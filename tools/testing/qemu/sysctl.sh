@@ -19,25 +19,25 @@ refused() {
 	[ "$(cat "$f")" = "$old" ] || fail "'$1' changed the value to $(cat "$f")"
 }
 
-takes_its_range() { # DEFAULT MAX
+takes_its_range() { # DEFAULT MIN MAX
 	[ -f "$f" ] || fail "$f is not there"
 	[ "$(cat "$f")" = "$1" ] || fail "the default is $(cat "$f"), not $1"
-	for value in 1 2 $(($2 - 1)) "$2"; do
+	for value in "$2" $(($2 + 1)) $(($3 - 1)) "$3"; do
 		echo "$value" > "$f" || fail "$value is refused"
 		[ "$(cat "$f")" = "$value" ] || fail "$value is not kept"
 	done
 }
 
-refuses_the_rest() { # MAX STRICT
+refuses_the_rest() { # MIN MAX STRICT
 	old=7
 	echo $old > "$f"
-	for value in 0 $(($1 + 1)) -1 -7 4294967295 4294967296 4294967303 \
+	for value in $(($1 - 1)) $(($2 + 1)) -1 -7 4294967295 4294967296 4294967303 \
 		18446744073709551623 99999999999999999999 text 7x 9x \
 		9.5 9,10 1e1 0x x9 '9\0x' '\0' '- 9' +9 --9; do
 		refused "$value"
 	done
 	# Others take the first of several words.
-	[ "$2" != strict ] || for value in '9 x' '9 10' '9\t10\n11' '9\nx' '9 \0'; do
+	[ "$3" != strict ] || for value in '9 x' '9 10' '9\t10\n11' '9\nx' '9 \0'; do
 		refused "$value"
 	done
 	# Nothing but space: refused or ignored, as other tunables do.
@@ -48,10 +48,12 @@ refuses_the_rest() { # MAX STRICT
 	# More than the kernel looks at.
 	long=$(printf '%5000s' 9)
 	refused "${long}x"
+	# A number whose beginning is the last that the kernel looks at.
+	[ "$3" != strict ] || refused "$(printf '%4094s' '')1234"
 }
 
 # Strings made at random of what a number is made of, and of what it is not.
-survives_noise() { # MAX
+survives_noise() { # MIN MAX
 	awk 'BEGIN { srand(1); c = "0123456789999 -+x.\t,a"
 		for (i = 0; i < 400; i++) {
 			s = ""
@@ -64,7 +66,7 @@ survives_noise() { # MAX
 		if { echo -n "$value" > "$f"; } 2> /dev/null; then
 			now=$(cat "$f")
 			taken=$((taken + 1))
-			if [ "$now" -lt 1 ] || [ "$now" -gt "$1" ]; then
+			if [ "$now" -lt "$1" ] || [ "$now" -gt "$2" ]; then
 				fail "'$value' is taken as $now"
 			fi
 		else
@@ -92,17 +94,18 @@ stands_a_race() { # MAX
 	wait
 }
 
-# name, default, largest value, whether more than one word is refused
-while read -r name default max words; do
+# name, default, smallest and largest value, whether more than one word is refused
+while read -r name default min max words; do
 	f=/proc/sys/$name
-	takes_its_range "$default" "$max"
-	refuses_the_rest "$max" "$words"
-	survives_noise "$max"
+	takes_its_range "$default" "$min" "$max"
+	refuses_the_rest "$min" "$max" "$words"
+	survives_noise "$min" "$max"
 	stands_a_race "$max"
 	echo "$default" > "$f"
 	echo "ok: $name"
 done << END
-vm/writeback_batch_folios 31 31 first
-fs/iomap/ioend_batch_folios 4096 524288 strict
+vm/writeback_batch_folios 31 1 31 first
+fs/iomap/ioend_batch_folios 4096 1 524288 strict
+fs/iomap/stream_folio_max_bytes 1048576 0 2097152 strict
 END
 echo "sysctl: pass"
