@@ -32,7 +32,7 @@ cost: packages ## deterministic cost gates
 	@scripts/cost
 
 profile: packages ## instructions of writeback by function, base and patched (ROW=name)
-	@scripts/profile $(if $(ROW),--row $(ROW))
+	@scripts/profile $(if $(ROW),--row $(ROW)) $(if $(PHASE),--phase $(PHASE))
 
 report-ioend: packages ## what the size of ioends buys and costs, with a picture
 	@scripts/report-ioend

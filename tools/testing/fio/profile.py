@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Where the instructions of writeback go, function by function.
+"""Where the instructions of writeback or write() go, function by function.
 
 Runs a row of the cost gates on the base and the patched kernel with a QEMU
-plugin that counts every instruction from do_writepages() to its return.  The
-figures are exact, per page of 4 KiB written, and those of a function do not
-include what it calls.
+plugin that counts every instruction from do_writepages(), or from XFS's part of
+write(), to its return.  The figures are exact, per page of 4 KiB written, and
+those of a function do not include what it calls.
 """
 
 import argparse
